@@ -1,0 +1,1 @@
+"""Forthwith: an open, self-hosted engine for decision models."""

@@ -1,0 +1,122 @@
+"""Log-scores to probabilities: temperatures, biases and thresholds, bound by hash to the model they were fitted on.
+
+Takes float64 log-scores in nats, one array a question; gives probabilities. Knows no engine and no file layout but its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from forthwith.errors import ShapeError
+
+__all__ = ["Binding", "Calibration", "FloatArray", "Thresholds", "log_softmax", "softmax"]
+
+FloatArray = NDArray[np.float64]
+
+QuestionType = Literal["noul", "choice", "score"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Binding(_Frozen):
+    """What log-scores depend on. A calibration is used only with log-scores of an equal binding."""
+
+    weights_sha256: str
+    adapter_sha256: str | None
+    template_sha256: str
+    readout: str
+    precision: str
+
+    def differences(self, other: Binding) -> tuple[str, ...]:
+        """Names of the fields in which two bindings differ."""
+        return tuple(name for name in type(self).model_fields if getattr(self, name) != getattr(other, name))
+
+
+class Thresholds(_Frozen):
+    """Least confidence (largest probability) at which an answer of a family may be acted on without asking.
+
+    A family whose value is None, or that is not listed and has no value for its question type, is never automated.
+    """
+
+    error_budget: float
+    confidence_level: float
+    method: str
+    by_family: dict[str, float | None] = Field(default_factory=dict)
+    by_type: dict[str, float | None] = Field(default_factory=dict)
+    details: dict[str, Any] = Field(default_factory=dict)
+
+    def threshold(self, question_type: str, family: str | None) -> float | None:
+        """The threshold in force for a family, else for its question type, else None (always ask)."""
+        if family is not None and family in self.by_family:
+            return self.by_family[family]
+        return self.by_type.get(question_type)
+
+
+class Calibration(_Frozen):
+    """Temperatures, biases and thresholds, with the binding that they were fitted on.
+
+    `temperature[type]` divides log-scores of that question type (1 where absent), `family_temperature` overrides it for a
+    family; `noul_bias` is added to the log-score of yes before the division, `score_bias[family]` to the levels' log-scores.
+    """
+
+    format: Literal["forthwith-calibration/1"] = "forthwith-calibration/1"
+    binding: Binding
+    temperature: dict[QuestionType, float] = Field(default_factory=dict)
+    family_temperature: dict[str, float] = Field(default_factory=dict)
+    noul_bias: float = 0.0
+    score_bias: dict[str, list[float]] = Field(default_factory=dict)
+    none_of_these: dict[str, float] = Field(default_factory=dict)
+    thresholds: Thresholds | None = None
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("temperature", "family_temperature")
+    @classmethod
+    def _is_positive(cls, temperatures: dict[str, float]) -> dict[str, float]:
+        for name, value in temperatures.items():
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"temperature {name!r} is {value!r}; it must be a positive number")
+        return temperatures
+
+    def probabilities(self, log_scores: FloatArray, question_type: str, family: str | None = None) -> FloatArray:
+        """Calibrated distribution over a question's options.
+
+        Args:
+            log_scores: shape (K,), nats, in `option_keys` order, as the readout gives them.
+            question_type: noul, choice or score.
+            family: the family, where one is known.
+
+        Returns:
+            shape (K,), sums to 1.
+
+        References:
+            Guo et al. (2017), On Calibration of Modern Neural Networks; Platt (1999) for the yes/no bias.
+        """
+        shifted = np.asarray(log_scores, dtype=np.float64)
+        if question_type == "noul" and self.noul_bias:
+            shifted = shifted + np.array([0.0, self.noul_bias])
+        if question_type == "score" and family in self.score_bias:
+            bias = np.asarray(self.score_bias[family])
+            if bias.shape != shifted.shape:
+                raise ShapeError(f"score bias of {family!r} has {bias.size} levels, the question has {shifted.size}")
+            shifted = shifted + bias
+        default = self.temperature.get(question_type, 1.0)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        temperature = default if family is None else self.family_temperature.get(family, default)
+        return softmax(shifted / temperature)
+
+
+def log_softmax(log_scores: FloatArray) -> FloatArray:
+    """Log of `softmax`, along the last axis, without overflow."""
+    shifted = log_scores - np.max(log_scores, axis=-1, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+
+
+def softmax(log_scores: FloatArray) -> FloatArray:
+    """Distribution proportional to `exp(log_scores)`, along the last axis; sums to 1 within rounding."""
+    weights = np.exp(log_scores - np.max(log_scores, axis=-1, keepdims=True))
+    return weights / np.sum(weights, axis=-1, keepdims=True)

@@ -1,0 +1,1 @@
+"""Proof: predictions, calibration fits, metrics, paired statistics, gates and reports."""

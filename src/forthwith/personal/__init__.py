@@ -1,0 +1,1 @@
+"""The benchmark of an agent that remembers one user."""

@@ -1,0 +1,284 @@
+"""Records: a request with its gold targets and what is known about it; and the one reader of their JSONL dialects.
+
+Three layouts are recognised, by their fields alone:
+
+- **ours**: `{id, task?, state, questions, targets?, meta?}`, the label in `targets[qid].label`, shares in `.distribution`;
+- **Pev's**: `{id, state, questions, meta}`, the label inside the question (`label`, `soft_label`, `src`);
+- **Kev's**: `{state, questions, _meta}`, the label inside the question (`label`, `target`, `src`).
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from pydantic import Field
+
+from forthwith.errors import DataError, RequestError
+from forthwith.schema.json_text import parse_json
+from forthwith.schema.questions import Choice, Noul, Question, Request, Score, _Frozen, option_keys, parse_request
+
+__all__ = ["AMBIGUITY_TOLERANCE", "BadLine", "Record", "Target", "iter_records", "parse_record", "read_records"]
+
+AMBIGUITY_TOLERANCE = 1e-9
+"""Two shares this close are a tie."""
+
+_LABEL_FIELDS = ("label", "soft_label", "target", "src")
+_YES, _NO = {"true", "yes", "1"}, {"false", "no", "0"}
+
+
+class Target(_Frozen):
+    """What is right: the key of the right option, the shares of several people's answers, or both.
+
+    `label` is an option key as `option_keys` writes it; `distribution` maps option keys to shares that sum to 1.
+    """
+
+    label: str | None = None
+    distribution: dict[str, float] | None = None
+
+    def vector(self, keys: tuple[str, ...]) -> tuple[float, ...]:
+        """Gold distribution over `keys`: the shares where there are any, else one-hot at the label."""
+        if self.distribution is not None:
+            return tuple(self.distribution.get(key, 0.0) for key in keys)
+        return tuple(1.0 if key == self.label else 0.0 for key in keys)
+
+    def is_ambiguous(self) -> bool:
+        """Whether two options tie for the largest share; such a question has no right answer to count."""
+        if self.distribution is None:
+            return False
+        shares = sorted(self.distribution.values(), reverse=True)
+        return len(shares) > 1 and shares[0] - shares[1] <= AMBIGUITY_TOLERANCE
+
+    def best_key(self) -> str:
+        """The key that counts as right: the label where given, else the option with the largest share."""
+        if self.label is not None:
+            return self.label
+        distribution = self.distribution or {}
+        return max(distribution, key=lambda key: distribution[key])
+
+
+class Record(_Frozen):
+    """One request, its targets by question id (none at inference), and metadata."""
+
+    id: str
+    state: Any
+    questions: dict[str, Question]
+    targets: dict[str, Target] = Field(default_factory=dict)
+    families: dict[str, str] = Field(default_factory=dict)
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def request(self) -> Request:
+        """The request, without the answers."""
+        return Request(state=self.state, questions=self.questions)
+
+    @property
+    def cluster_id(self) -> str:
+        """Records that share a state share this; resampling keeps them together."""
+        return str(self.meta.get("state_id") or self.meta.get("group_id") or self.id)
+
+    @property
+    def user_id(self) -> str | None:
+        """Whose state it is, where the data say."""
+        user = self.meta.get("user_id")
+        return None if user is None else str(user)
+
+    def family(self, qid: str) -> str:
+        """The kind of question that `qid` is: the family given, else the record's task, else the question id."""
+        return self.families.get(qid) or str(self.meta.get("task") or qid)
+
+
+class BadLine(NamedTuple):
+    """A line that holds no usable record, and why."""
+
+    path: Path
+    line: int
+    error: DataError
+
+
+def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Record:
+    """A record from the members of one JSON object, in any of the three layouts.
+
+    Raises:
+        RequestError: names the field at fault.
+    """
+    raw_questions = payload.get("questions")
+    questions: dict[str, Any] = dict(raw_questions) if isinstance(raw_questions, Mapping) else {}
+    bare = {qid: _without_labels(question) for qid, question in questions.items()}
+    request = parse_request({"state": payload.get("state"), "questions": bare if questions else raw_questions})
+    meta = {**_object(payload, "meta"), **_object(payload, "_meta")}
+    if "task" in payload:
+        meta.setdefault("task", payload["task"])
+    given = _object(payload, "targets")
+    if strays := sorted(set(given) - set(request.questions)):
+        raise RequestError(f"targets: {strays[0]!r} is not the id of a question; ids are {sorted(request.questions)}")
+    targets = {
+        qid: target
+        for qid, question in request.questions.items()
+        if (target := _target(f"targets.{qid}", given.get(qid) or questions[qid], question)) is not None
+    }
+    named = meta.pop("families", {})
+    families = {qid: str(named[qid]) for qid in request.questions if isinstance(named, Mapping) and qid in named}
+    for qid in request.questions:
+        source = questions[qid].get("src")
+        if qid not in families and isinstance(source, str):
+            families[qid] = source.split("/", 1)[-1]
+    return Record(
+        id=str(payload.get("id") or meta.get("id") or fallback_id),
+        state=request.state,
+        questions=request.questions,
+        targets=targets,
+        families=families,
+        meta=meta,
+    )
+
+
+def iter_records(path: str | Path) -> Iterator[Record | BadLine]:
+    """The records of a JSONL (or gzipped JSONL, or Parquet) file, streamed; a bad line comes as a `BadLine`.
+
+    A Parquet row holds the same members; `questions`, `targets`, `meta` and non-text states as JSON text.
+
+    Raises:
+        DataError: the file cannot be read at all.
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        yield from _iter_parquet(path)
+        return
+    try:
+        with _open(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _read_line(path, number, line)
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot be read: {error}", path) from error
+
+
+def read_records(path: str | Path) -> Iterator[Record]:
+    """The records of a file, streamed; the first bad line and the first repeated id end it.
+
+    Raises:
+        DataError: with path and line.
+    """
+    seen: set[str] = set()
+    for item in iter_records(path):
+        if isinstance(item, BadLine):
+            raise item.error
+        if item.id in seen:
+            raise DataError(f"the record id {item.id!r} appears twice; ids must be unique", path)
+        seen.add(item.id)
+        yield item
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+def _read_line(path: Path, number: int, line: bytes) -> Record | BadLine:
+    try:
+        payload = parse_json(line)
+        if not isinstance(payload, dict):
+            raise RequestError("a record must be an object")
+        return parse_record(payload, fallback_id=f"line-{number}")
+    except RequestError as error:
+        problem = DataError(str(error), path, number)
+        problem.__cause__ = error
+        return BadLine(path, number, problem)
+
+
+def _iter_parquet(path: Path) -> Iterator[Record | BadLine]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise DataError("reading Parquet needs pyarrow; install forthwith[bench]", path) from error
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read as Parquet: {error}", path) from error
+    number = 0
+    for batch in file.iter_batches(batch_size=256):
+        for row in batch.to_pylist():
+            number += 1
+            yield _read_row(path, number, row)
+
+
+def _read_row(path: Path, number: int, row: dict[str, Any]) -> Record | BadLine:
+    try:
+        payload: dict[str, Any] = {name: value for name, value in row.items() if value is not None}
+        for name in ("questions", "targets", "meta", "_meta"):
+            if isinstance(payload.get(name), str):
+                payload[name] = parse_json(payload[name])
+        if payload.pop("state_is_json", False):
+            payload["state"] = parse_json(payload["state"])
+        return parse_record(payload, fallback_id=f"row-{number}")
+    except RequestError as error:
+        return BadLine(path, number, DataError(str(error), path, number))
+
+
+def _object(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = payload.get(name) or {}
+    if not isinstance(value, Mapping):
+        raise RequestError(f"{name}: must be an object, found {value!r:.60}")
+    return dict(value)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _without_labels(question: object) -> object:
+    if not isinstance(question, Mapping):
+        return question
+    bare = {name: value for name, value in question.items() if name not in _LABEL_FIELDS}  # pyright: ignore[reportUnknownVariableType]
+    criteria = bare.get("criteria")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if bare.get("type") == "noul" and isinstance(criteria, Mapping):  # pyright: ignore[reportUnknownMemberType]
+        bare["criteria"] = {_noul_key(str(side), "criteria"): text for side, text in criteria.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return bare  # pyright: ignore[reportUnknownVariableType]
+
+
+def _target(where: str, given: object, question: Noul | Choice | Score) -> Target | None:
+    if not isinstance(given, Mapping):
+        raise RequestError(f"{where}: must be an object with label or distribution, found {given!r:.60}")
+    label = given.get("label")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    shares = given.get("distribution", given.get("soft_label", given.get("target")))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if label is None and shares is None:
+        return None
+    keys = option_keys(question)
+    key = None if label is None else _label_key(where, label, question, keys)  # pyright: ignore[reportUnknownArgumentType]
+    distribution = None if shares is None else _distribution(where, shares, question, keys)  # pyright: ignore[reportUnknownArgumentType]
+    if key is None and distribution is not None:
+        key = max(distribution, key=lambda option: distribution[option])
+    return Target(label=key, distribution=distribution)
+
+
+def _label_key(where: str, label: object, question: Noul | Choice | Score, keys: tuple[str, ...]) -> str:
+    if isinstance(question, Noul):
+        return _noul_key(str(label).lower() if isinstance(label, bool | int) else str(label), f"{where}.label")
+    key = str(label)
+    if key not in keys or isinstance(label, bool):
+        raise RequestError(f"{where}.label: {label!r} is not an option; options are {', '.join(map(repr, keys[:8]))}")
+    return key
+
+
+def _distribution(
+    where: str, shares: object, question: Noul | Choice | Score, keys: tuple[str, ...]
+) -> dict[str, float]:
+    if not isinstance(shares, Mapping) or not shares:
+        raise RequestError(f"{where}: a distribution must be an object from option to share, found {shares!r:.60}")
+    values: dict[str, float] = {}
+    for name, share in shares.items():  # pyright: ignore[reportUnknownVariableType]
+        key = _label_key(where, name, question, keys)  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < float("inf"):
+            raise RequestError(f"{where}: the share of {name!r} is {share!r}; shares are numbers from 0")
+        values[key] = values.get(key, 0.0) + float(share)
+    total = sum(values.values())
+    if total <= 0:
+        raise RequestError(f"{where}: the shares sum to 0; at least one must be positive")
+    return {key: value / total for key, value in values.items()}
+
+
+def _noul_key(text: str, where: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in _YES:
+        return "true"
+    if lowered in _NO:
+        return "false"
+    raise RequestError(f"{where}: {text!r} is neither yes nor no; use true/false or yes/no")
