@@ -1,0 +1,1 @@
+"""Engines: token trees to log-probabilities at their leaves."""
