@@ -208,11 +208,12 @@ class MeetingCap:
 
 @dataclass(frozen=True, slots=True)
 class TypeCap:
-    """Events of this type reach at most this level."""
+    """Events of this type reach at most this level, from `since` on."""
 
     line_id: str
     event: EventType
     level: NotifyLevel
+    since: dt.date | None = None
     owner: str | None = None
 
 
@@ -280,8 +281,9 @@ class BudgetLimit:
 class ForgetRequest:
     """The user asked on `date` to forget something.
 
-    Exactly one scope: an item (`item_name`), the note of a day (`note_date`), or one attribute (`attribute`) of a
-    category (`category`): the taste for it must not be used, other memories of the category may.
+    One of two scopes. An item: `item_name`, with the day of the note about it (`note_date`); anything that relies on that
+    note counts, too. One attribute (`attribute`) of a `category`: the taste for it must not be used, other memories of
+    the category may.
     """
 
     line_id: str
