@@ -1,7 +1,4 @@
-"""Log-scores to probabilities: temperatures, biases and thresholds, bound by hash to the model they were fitted on.
-
-Takes float64 log-scores in nats, one array a question; gives probabilities. Knows no engine and no file layout but its own.
-"""
+"""What a calibration is, and its one application: log-scores in, probabilities out."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from forthwith.errors import ShapeError
 
-__all__ = ["Binding", "Calibration", "FloatArray", "Thresholds", "log_softmax", "softmax"]
+__all__ = ["Binding", "Calibration", "FloatArray", "QuestionType", "Thresholds", "log_softmax", "softmax"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,8 +58,8 @@ class Thresholds(_Frozen):
 class Calibration(_Frozen):
     """Temperatures, biases and thresholds, with the binding that they were fitted on.
 
-    `temperature[type]` divides log-scores of that question type (1 where absent), `family_temperature` overrides it for a
-    family; `noul_bias` is added to the log-score of yes before the division, `score_bias[family]` to the levels' log-scores.
+    `temperature[type]` divides log-scores of that question type (1 where absent), `family_temperature` overrides it for
+    a family; `noul_bias` is added to the log-score of yes before the division, `score_bias[family]` to the levels'.
     """
 
     format: Literal["forthwith-calibration/1"] = "forthwith-calibration/1"
@@ -87,23 +84,29 @@ class Calibration(_Frozen):
         """Calibrated distribution over a question's options.
 
         Args:
-            log_scores: shape (K,), nats, in `option_keys` order, as the readout gives them.
+            log_scores: shape (..., K), nats, in `option_keys` order, as the readout gives them.
             question_type: noul, choice or score.
             family: the family, where one is known.
 
         Returns:
-            shape (K,), sums to 1.
+            shape (..., K), sums to 1 along the last axis.
+
+        Raises:
+            ShapeError: a yes/no question without exactly two log-scores, or a score with other levels than its bias.
 
         References:
             Guo et al. (2017), On Calibration of Modern Neural Networks; Platt (1999) for the yes/no bias.
         """
         shifted = np.asarray(log_scores, dtype=np.float64)
         if question_type == "noul" and self.noul_bias:
+            if shifted.shape[-1] != 2:
+                raise ShapeError(f"a yes/no question has 2 log-scores (no, yes), found {shifted.shape[-1]}")
             shifted = shifted + np.array([0.0, self.noul_bias])
         if question_type == "score" and family in self.score_bias:
             bias = np.asarray(self.score_bias[family])
-            if bias.shape != shifted.shape:
-                raise ShapeError(f"score bias of {family!r} has {bias.size} levels, the question has {shifted.size}")
+            if bias.size != shifted.shape[-1]:
+                levels = shifted.shape[-1]
+                raise ShapeError(f"score bias of {family!r} has {bias.size} levels, the question has {levels}")
             shifted = shifted + bias
         default = self.temperature.get(question_type, 1.0)  # pyright: ignore[reportArgumentType, reportCallIssue]
         temperature = default if family is None else self.family_temperature.get(family, default)
