@@ -49,7 +49,7 @@ class LlamaShape(NamedTuple):
 
 
 def convert_gguf(path: Path, folder: Path) -> None:
-    """Write a GGUF file's `model.safetensors`, `config.json`, `tokenizer.json` and `tokenizer_config.json` into `folder`.
+    """Write a GGUF file as a model folder: weights, configuration, tokenizer and its settings, under their usual names.
 
     Weights are the dequantised values in float32, exactly; tied embeddings are written once.
 

