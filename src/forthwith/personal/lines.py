@@ -87,6 +87,7 @@ class MemoryFact:
         evidence: verbatim words of the review; may be empty.
         city: of a restaurant, else None.
         owner: None for the user; else the contact whose opinion this is.
+        traits: what else is known of the item ("smoky", "decaf").
     """
 
     line_id: str
@@ -101,6 +102,7 @@ class MemoryFact:
     evidence: str
     city: str | None = None
     owner: str | None = None
+    traits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +283,8 @@ class BudgetLimit:
 class ForgetRequest:
     """The user asked on `date` to forget something.
 
-    One of two scopes. An item: `item_name`, with the day of the note about it (`note_date`); anything that relies on that
-    note counts, too. One attribute (`attribute`) of a `category`: the taste for it must not be used, other memories of
+    One of two scopes. An item: `item_name`, with the day of the note about it (`note_date`); what relies on that note
+    counts, too. One attribute (`attribute`) of a `category`: the taste for it must not be used, other memories of
     the category may.
     """
 

@@ -123,7 +123,7 @@ class IncomingEvent:
 
 @dataclass(frozen=True, slots=True)
 class ItemOption:
-    """One option of a pick. `price_cents` and `price_level` are None when not listed."""
+    """One option of a pick. `price_cents` and `price_level` are None when not listed; `popularity` is never shown."""
 
     option_id: str
     name: str
@@ -132,6 +132,7 @@ class ItemOption:
     price_level: int | None
     city: str | None
     popularity: int
+    traits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Dated(Generic[T]):
 
 
 def in_force(terms: Iterable[Dated[T]], on: dt.date) -> T | None:
-    """The value of the latest term that has begun by `on`; of two of one day the later listed; None if none has begun."""
+    """The value of the latest term begun by `on` (of two of one day the later listed); None if none has begun."""
     latest: Dated[T] | None = None
     for term in terms:
         if term.since is not None and term.since > on:
