@@ -8,16 +8,19 @@ of candidate tokens right behind one token of the tree. A prompt *is* its ids: s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeVar
+
+from tokenizers import Tokenizer
 
 from forthwith.errors import ArtifactError, ContextTooLongError
 
 __all__ = ["Encoder", "Read", "Segment", "TokenTree", "TreeBuilder"]
 
 Ids = tuple[int, ...]
+_T = TypeVar("_T")
 
 
 class Segment(NamedTuple):
@@ -112,15 +115,9 @@ class TreeBuilder:
         return TokenTree(tuple(self._segments), tuple(self._reads))
 
 
-class _Tokenizer(Protocol):
-    chat_template: str | None
-    all_special_tokens: list[str]
-
-    def apply_chat_template(self, conversation: list[dict[str, str]], **options: Any) -> Any: ...
-    def __call__(self, text: str, **options: Any) -> Any: ...
-
-
 _SENTINEL = "STATE-GOES-HERE-7f3a"
+_REMEMBERED_TEXTS = 20_000
+_SHORT_TEXT = 400
 
 
 class Encoder:
@@ -130,19 +127,39 @@ class Encoder:
     only the chat format itself may hold special tokens.
     """
 
-    def __init__(self, tokenizer: _Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: Any) -> None:
+        """Wrap a Hugging Face tokenizer.
+
+        Raises:
+            ArtifactError: the tokenizer has no fast (Rust) backend.
+        """
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise ArtifactError("the tokenizer has no fast backend; convert it to a tokenizer.json")
+        self._chat = tokenizer
+        self._plain = _copy_of(backend, encode_special_tokens=True)
+        self._with_markup = _copy_of(backend, encode_special_tokens=False)
         self._frames: dict[str, tuple[Ids, Ids]] = {}
-        self._folds_system: dict[str, bool] = {}
+        self._short_texts: dict[str, Ids] = {}
+        self._found: dict[object, Any] = {}
 
     def text(self, text: str) -> Ids:
         """Ids of plain text; special tokens in it are read as ordinary characters."""
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return tuple(ids)
+        return self.texts([text])[0]
+
+    def texts(self, texts: Sequence[str]) -> list[Ids]:
+        """Ids of many plain texts; short ones are remembered."""
+        known = self._short_texts
+        missing = [text for text in texts if text not in known]
+        encodings = self._plain.encode_batch_fast(missing, add_special_tokens=False) if missing else []
+        found = {text: tuple(encoding.ids) for text, encoding in zip(missing, encodings, strict=True)}
+        if len(known) > _REMEMBERED_TEXTS:
+            known.clear()
+        known.update((text, ids) for text, ids in found.items() if len(text) <= _SHORT_TEXT)
+        return [found[text] if text in found else known[text] for text in texts]
 
     def _markup(self, text: str) -> Ids:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=False)["input_ids"]
-        return tuple(ids)
+        return tuple(self._with_markup.encode(text, add_special_tokens=False).ids)
 
     def frame(self, system: str) -> tuple[Ids, Ids]:
         """Ids that open the user turn (with the system text before it), and that close it and open the assistant's turn."""
@@ -152,13 +169,13 @@ class Encoder:
         return self._frames[system]
 
     def _render_frame(self, system: str) -> tuple[str, str]:
-        if not getattr(self._tokenizer, "chat_template", None):
-            begin = getattr(self._tokenizer, "bos_token", None) or ""
+        if not getattr(self._chat, "chat_template", None):
+            begin = getattr(self._chat, "bos_token", None) or ""
             return f"{begin}{system}\n\n", "\n\nAnswer: "
         user = {"role": "user", "content": _SENTINEL}
         for messages in ([{"role": "system", "content": system}, user], [user]):
             try:
-                text: str = self._tokenizer.apply_chat_template(
+                text: str = self._chat.apply_chat_template(
                     messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
                 )
             except Exception as error:  # noqa: BLE001 - Jinja templates raise anything, e.g. on a system role
@@ -197,20 +214,28 @@ class Encoder:
         return None
 
     def _cue_text(self, cue: Ids) -> str:
-        decoded: str = self._tokenizer.decode(list(cue[-16:]), skip_special_tokens=False)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-        return decoded  # pyright: ignore[reportUnknownVariableType]
+        return self._with_markup.decode(list(cue[-16:]), skip_special_tokens=False)
 
     def word_pair(self, cue: Ids, pairs: Iterable[tuple[str, str]]) -> tuple[Ids, tuple[str, str]]:
-        """The first pair of words whose both members are single tokens behind the cue.
+        """The tokens and spelling of the first pair of words whose both members are single tokens behind the cue.
 
         Raises:
             ArtifactError: none of the pairs is.
         """
+        return self.remembered(("pair", cue), lambda: self._find_word_pair(cue, pairs))
+
+    def _find_word_pair(self, cue: Ids, pairs: Iterable[tuple[str, str]]) -> tuple[Ids, tuple[str, str]]:
         for pair in pairs:
-            ids = tuple(self.single_token(cue, word) for word in pair)
-            if None not in ids and ids[0] != ids[1]:
-                return tuple(token for token in ids if token is not None), pair
+            first, second = (self.single_token(cue, word) for word in pair)
+            if first is not None and second is not None and first != second:
+                return (first, second), pair
         raise ArtifactError("neither yes/no nor Yes/No are single tokens behind the answer cue in this tokenizer")
+
+    def remembered(self, key: object, find: Callable[[], _T]) -> _T:
+        """The value found under `key` before, else what `find` gives now: label tokens are looked up once a tokenizer."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -218,3 +243,11 @@ class Encoder:
         probe = "State: 1,234.50 at 07:05 — naïve 中文 ok?\n- a: b\n"
         opening, closing = self.frame("system")
         return hashlib.sha256(repr((opening, closing, self.text(probe))).encode()).hexdigest()
+
+
+def _copy_of(backend: Tokenizer, *, encode_special_tokens: bool) -> Tokenizer:
+    copy = Tokenizer.from_str(backend.to_str())
+    copy.encode_special_tokens = encode_special_tokens
+    copy.no_truncation()
+    copy.no_padding()
+    return copy

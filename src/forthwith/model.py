@@ -1,0 +1,330 @@
+"""DecisionModel: the only place that knows the order of the stages, from request to decision."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from forthwith.bundle import (
+    MANIFEST_NAME,
+    Bundle,
+    check_binding,
+    load_bundle,
+    packaged_bundles,
+    read_calibration,
+)
+from forthwith.calibration import Binding, Calibration, softmax
+from forthwith.decision import Answer, Decision, Usage, confidence, verdict
+from forthwith.default_model import SMOLLM2, ensure_default_model
+from forthwith.encoding import Encoder, TokenTree
+from forthwith.engine.protocol import Engine, EngineIdentity, TreeReading
+from forthwith.errors import ArtifactError, ConfigError
+from forthwith.readout import Plan, Readout, Scores, readout_by_name
+from forthwith.schema import Record, Request, option_keys, parse_request
+
+__all__ = ["DEFAULT_BUNDLE", "Model", "PreparedRequest"]
+
+DEFAULT_BUNDLE = "forthwith-135m"
+DEFAULT_BASE = SMOLLM2.name
+_REMEMBERED_PRIORS = 512
+_BATCH_TOKENS = 16_384
+_BATCH_REQUESTS = 64
+
+
+@dataclass(frozen=True)
+class PreparedRequest:
+    """A request turned to token trees, ready for a batch."""
+
+    request: Request
+    families: Mapping[str, str]
+    plan: Plan
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that deciding it runs through the model when nothing is cached."""
+        return sum(tree.size for tree in self.plan.trees)
+
+
+class Model:
+    """A decision model: reads a state, answers typed questions, gives calibrated probabilities.
+
+    Build one with `Model.load`; the constructor composes parts for tests and experiments.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        encoder: Encoder,
+        readout: Readout,
+        calibration: Calibration | None = None,
+        *,
+        name: str = "model",
+        bundle: Bundle | None = None,
+    ) -> None:
+        self.engine = engine
+        self.encoder = encoder
+        self.readout = readout
+        self.name = name
+        self.bundle = bundle
+        self.calibration = calibration
+        if calibration is not None:
+            check_binding(calibration, self.binding, "the calibration")
+        self._lock = threading.Lock()
+        self._priors: OrderedDict[TokenTree, TreeReading] = OrderedDict()
+
+    @staticmethod
+    def load(
+        name: str | Path | None = None,
+        *,
+        adapter: str | Path | None = None,
+        readout: str | None = None,
+        calibration: str | Path | Calibration | None = None,
+        device: str | None = None,
+        precision: str | None = None,
+        revision: str | None = None,
+        cache_dir: Path | None = None,
+    ) -> Model:
+        """A model by name.
+
+        Args:
+            name: None for the default; the name of a shipped bundle or of the default base; a bundle folder; a model folder,
+                a `.gguf` file or a hub id.
+            adapter: a PEFT adapter folder for a bare base.
+            readout: branch, label, label(orders=R,…), skeleton or text; None takes the bundle's, else branch with an adapter
+                and text without.
+            calibration: a calibration file for exactly this combination.
+            device: cpu, cuda, …; None takes CUDA where there is one.
+            precision: float32, bfloat16 or float16; None takes the bundle's, else float32 on CPU and bfloat16 on CUDA.
+            revision: the hub revision of a hub id.
+            cache_dir: where the default model is kept; None for the platform's place.
+
+        Raises:
+            UnknownModelError: nothing goes by that name.
+            ArtifactError: something does not match, cannot be fetched or is broken.
+        """
+        named = _resolve(None if name is None else str(name))
+        bundle = load_bundle(named) if isinstance(named, Path) else None
+        if bundle is not None and (adapter is not None or readout is not None):
+            raise ConfigError("a bundle brings its own adapter and readout; load its base to try others", "adapter")
+        chosen = readout_by_name(readout or (bundle.manifest.readout if bundle else "branch" if adapter else "text"))
+        base = bundle.manifest.base.model if bundle else str(named)
+        engine, encoder = _torch_engine(
+            base,
+            adapter=bundle.adapter if bundle else adapter,
+            device=device,
+            precision=precision or (bundle.manifest.precision if bundle else None),
+            revision=bundle.manifest.base.revision if bundle else revision,
+            cache_dir=cache_dir,
+        )
+        if bundle is not None:
+            _check_bundle(bundle, engine.identity, encoder, chosen)
+        return Model(
+            engine,
+            encoder,
+            chosen,
+            _choose_calibration(calibration, bundle, engine.identity),
+            name=bundle.manifest.name if bundle else Path(base).name,
+            bundle=bundle,
+        )
+
+    @cached_property
+    def binding(self) -> Binding:
+        """What the log-scores depend on."""
+        identity = self.engine.identity
+        return Binding(
+            weights_sha256=identity.weights_sha256,
+            adapter_sha256=identity.adapter_sha256,
+            template_sha256=self.readout.template_sha256,
+            readout=self.readout.name,
+            precision=identity.precision,
+        )
+
+    @cached_property
+    def bundle_id(self) -> str:
+        """Twelve hexadecimal digits that change with anything the answers depend on."""
+        if self.bundle is not None and self.calibration == self.bundle.calibration:
+            return self.bundle.manifest.bundle_id
+        calibration = self.calibration.model_dump_json() if self.calibration else ""
+        return sha256((self.binding.model_dump_json() + calibration).encode()).hexdigest()[:12]
+
+    def decide(
+        self,
+        state: Any,
+        questions: Mapping[str, Any] | None = None,
+        *,
+        families: Mapping[str, str] | None = None,
+    ) -> Decision:
+        """The answers to typed questions about one state.
+
+        Args:
+            state: a string, an object or an array; or a whole `Request` or record, and no questions.
+            questions: question id to `Noul`, `Choice` or `Score`, or the same as plain JSON objects.
+            families: question id to the family whose calibration and threshold apply; default: the question type's.
+
+        Raises:
+            RequestError: names the fields at fault; `ContextTooLongError` where it does not fit the model.
+        """
+        request = state if questions is None else {"state": state, "questions": dict(questions)}
+        return self.decide_prepared([self.prepare(request, families)])[0]
+
+    async def adecide(
+        self,
+        state: Any,
+        questions: Mapping[str, Any] | None = None,
+        *,
+        families: Mapping[str, str] | None = None,
+    ) -> Decision:
+        """`decide`, without blocking the event loop."""
+        return await asyncio.to_thread(self.decide, state, questions, families=families)
+
+    def decide_many(
+        self, requests: Iterable[Request | Record | Mapping[str, Any]], *, batch_tokens: int = _BATCH_TOKENS
+    ) -> Iterator[Decision]:
+        """One decision a request, in order, read lazily and batched by token budget."""
+        batch: list[PreparedRequest] = []
+        tokens = 0
+        for request in requests:
+            prepared = self.prepare(request)
+            if batch and (tokens + prepared.tokens > batch_tokens or len(batch) == _BATCH_REQUESTS):
+                yield from self.decide_prepared(batch)
+                batch, tokens = [], 0
+            batch.append(prepared)
+            tokens += prepared.tokens
+        if batch:
+            yield from self.decide_prepared(batch)
+
+    def prepare(
+        self, request: Request | Record | Mapping[str, Any], families: Mapping[str, str] | None = None
+    ) -> PreparedRequest:
+        """A request checked and turned to tokens; safe to call from any thread.
+
+        Raises:
+            RequestError: it cannot be answered as it stands.
+        """
+        if isinstance(request, Record):
+            families = {qid: request.family(qid) for qid in request.questions} if families is None else families
+            request = request.request
+        checked = parse_request(request)
+        plan = self.readout.plan(checked, self.encoder)
+        for tree in plan.trees:
+            tree.check_fits(self.engine.max_tokens)
+        return PreparedRequest(checked, families or {}, plan)
+
+    def decide_prepared(self, prepared: Sequence[PreparedRequest]) -> list[Decision]:
+        """One decision a prepared request, evaluated as one batch; calls from several threads take turns."""
+        started = time.perf_counter()
+        with self._lock:
+            readings, priors = self._evaluate([item.plan for item in prepared])
+        latency_ms = (time.perf_counter() - started) * 1000
+        return [
+            self._decision(item, trees, prior, latency_ms)
+            for item, trees, prior in zip(prepared, readings, priors, strict=True)
+        ]
+
+    def _evaluate(self, plans: Sequence[Plan]) -> tuple[list[list[TreeReading]], list[list[TreeReading]]]:
+        new_priors = list({tree: None for plan in plans for tree in plan.prior_trees if tree not in self._priors})
+        trees = [tree for plan in plans for tree in plan.trees]
+        found = self.engine.evaluate([*trees, *new_priors])
+        self._priors.update(zip(new_priors, found[len(trees) :], strict=True))
+        priors = [[self._priors[tree] for tree in plan.prior_trees] for plan in plans]
+        while len(self._priors) > _REMEMBERED_PRIORS:
+            self._priors.popitem(last=False)
+        rest = iter(found)
+        return [[next(rest) for _ in plan.trees] for plan in plans], priors
+
+    def _decision(
+        self,
+        prepared: PreparedRequest,
+        readings: Sequence[TreeReading],
+        priors: Sequence[TreeReading],
+        latency_ms: float,
+    ) -> Decision:
+        scores = self.readout.scores(prepared.plan, readings, priors)
+        answers = {
+            qid: self._answer(question, scores[qid], prepared.families.get(qid))
+            for qid, question in prepared.request.questions.items()
+        }
+        usage = Usage(
+            input_tokens=prepared.tokens,
+            cached_tokens=sum(reading.cached_tokens for reading in readings),
+            leaves=sum(len(tree.reads) for tree in prepared.plan.trees),
+            latency_ms=latency_ms,
+        )
+        return Decision(answers, self.name, self.calibration is not None, usage, self.bundle_id)
+
+    def _answer(self, question: Any, scores: Scores, family: str | None) -> Answer:
+        calibration = self.calibration
+        if calibration is None:
+            probabilities = softmax(scores.log_scores)
+        else:
+            probabilities = calibration.probabilities(scores.log_scores, question.type, family)
+        thresholds = calibration.thresholds if calibration else None
+        return Answer(
+            type=question.type,
+            keys=option_keys(question),
+            probabilities=probabilities,
+            log_scores=scores.log_scores,
+            confidence=confidence(question.type, probabilities),
+            verdict=None if thresholds is None else verdict(probabilities, thresholds.threshold(question.type, family)),
+            allowed_mass=scores.allowed_mass,
+            lost_mass=scores.lost_mass,
+            none_score=scores.none_score,
+            family=family,
+        )
+
+
+def _resolve(name: str | None) -> str | Path:
+    """A bundle's folder, or the name of a base."""
+    shipped = packaged_bundles()
+    if name is None:
+        return shipped.get(DEFAULT_BUNDLE, DEFAULT_BASE)
+    if name in shipped:
+        return shipped[name]
+    return Path(name) if (Path(name) / MANIFEST_NAME).is_file() else name
+
+
+def _torch_engine(
+    base: str,
+    *,
+    adapter: str | Path | None,
+    device: str | None,
+    precision: Any,
+    revision: str | None,
+    cache_dir: Path | None,
+) -> tuple[Engine, Encoder]:
+    from forthwith.engine.loading import ModelSource, load_model  # torch loads here, not at import
+    from forthwith.engine.transformers import TransformersEngine
+
+    place = str(ensure_default_model(cache_dir)) if base == DEFAULT_BASE else base
+    loaded = load_model(ModelSource(place, None if adapter is None else str(adapter), device, precision, revision))
+    return TransformersEngine(loaded, base), loaded.encoder
+
+
+def _check_bundle(bundle: Bundle, identity: EngineIdentity, encoder: Encoder, readout: Readout) -> None:
+    manifest = bundle.manifest
+    pairs = {
+        "base weights": (manifest.base.weights_sha256, identity.weights_sha256),
+        "tokenizer": (manifest.base.encoder_sha256, encoder.fingerprint),
+        "prompt template": (manifest.template_sha256, readout.template_sha256),
+    }
+    for what, (expected, found) in pairs.items():
+        if expected != found:
+            raise ArtifactError(f"the bundle {manifest.name} was made for another {what}", expected, found)
+
+
+def _choose_calibration(
+    given: str | Path | Calibration | None, bundle: Bundle | None, identity: EngineIdentity
+) -> Calibration | None:
+    if given is not None:
+        return given if isinstance(given, Calibration) else read_calibration(given)
+    if bundle is None or bundle.calibration is None or identity.precision != bundle.manifest.precision:
+        return None  # another precision than it was fitted on: answered, and said to be uncalibrated
+    return bundle.calibration
