@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 import httpx
+import tenacity
 
 from forthwith.errors import ArtifactError, DataError, EngineError
 from forthwith.personal.sources.catalogue import Pin, SourceFile
@@ -158,23 +159,25 @@ def _fetch(
     policy: DownloadPolicy,
     on_progress: Callable[[str, int, int | None], None] | None,
 ) -> str | None:
-    wait, problem = policy.first_wait_s, ""
-    for attempt in range(policy.attempts):
-        if attempt:
-            policy.sleep(wait)
-            wait = min(wait * 2, policy.max_wait_s)
-        try:
-            return _fetch_once(client, file, part, on_progress)
-        except EngineError as error:
-            if not error.retryable:
-                raise
-            problem = str(error)
-        except httpx.HTTPError as error:
-            problem = f"{type(error).__name__}: {error}"
-    raise EngineError(
-        f"{file.url} could not be fetched in {policy.attempts} attempts; last problem: {problem}. Run again to resume.",
-        retryable=True,
+    retrying = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(policy.attempts),
+        wait=tenacity.wait_exponential(multiplier=policy.first_wait_s, max=policy.max_wait_s),
+        retry=tenacity.retry_if_exception(_is_passing),
+        sleep=policy.sleep,
     )
+    try:
+        return retrying(_fetch_once, client, file, part, on_progress)
+    except tenacity.RetryError as error:
+        problem = error.last_attempt.exception()
+        raise EngineError(
+            f"{file.url} could not be fetched in {policy.attempts} attempts; last problem: {problem!r}. "
+            "Run again to resume.",
+            retryable=True,
+        ) from problem
+
+
+def _is_passing(error: BaseException) -> bool:
+    return isinstance(error, httpx.HTTPError) or (isinstance(error, EngineError) and error.retryable)
 
 
 def _fetch_once(
