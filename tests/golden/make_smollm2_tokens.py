@@ -1,6 +1,6 @@
 """Write `smollm2_tokens.json`: the ids that llama.cpp gives for every probe text.
 
-Run from the repository root: `pip install xllamacpp`, then `python tests/golden/make_smollm2_tokens.py GGUF`, where GGUF is
+Run `pip install xllamacpp`, then `python tests/golden/make_smollm2_tokens.py GGUF` from the repository root, where GGUF is
 the file inside the wheel that `forthwith pull` takes.
 """
 

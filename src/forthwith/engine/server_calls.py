@@ -163,7 +163,9 @@ class ServerCalls:
             return False
         return isinstance(error, EngineError) and error.retryable
 
-    def _call_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[dict[str, Any], httpx.Headers]:
+    def _call_once(
+        self, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any], httpx.Headers]:
         url = self.settings.url.rstrip("/") + path
         content, headers = (None, {}) if body is None else _encoded(body, self.settings.compression)
         try:
@@ -215,7 +217,7 @@ def _wait_s(state: RetryCallState) -> float:
 
 
 def advised_wait_s(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """Seconds that a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date; None without."""
+    """Seconds a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date; None without."""
     for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
             wait = float(headers[name]) * scale
@@ -230,7 +232,7 @@ def advised_wait_s(headers: Mapping[str, str], now: Callable[[], float] = time.t
 
 
 def error_message(response: httpx.Response) -> str:
-    """A server's own words about an error: `error`, `message` or `detail`, as text, object or list; else the body's start."""
+    """A server's words about an error: `error`, `message` or `detail`, whatever their form; else the body's start."""
     try:
         body: Any = response.json()
     except (ValueError, RecursionError):
