@@ -129,7 +129,7 @@ class CompletionsServer:
             choice = answer["choices"][0]
             told = choice["logprobs"]
             rows = _rows(told)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise EngineError(
                 f"the server's answer holds no usable log-probabilities ({error!r}); "
                 "it must offer `logprobs` on completions"

@@ -10,13 +10,14 @@ import gzip
 import json
 import math
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from forthwith.errors import ConfigError, EngineError, OverloadedError
 
@@ -106,6 +107,7 @@ class ServerCalls:
             transport=transport,
             limits=httpx.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency),
         )
+        weakref.finalize(self, self._client.close)  # connections end with their owner, closed or not
 
     def close(self) -> None:
         """Close the connections."""
@@ -213,7 +215,7 @@ def _wait_s(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _AnsweredBusyError) and error.advised_s is not None:
         return error.advised_s
-    return wait_exponential_jitter(initial=0.5, max=5.0, jitter=0.25)(state)
+    return (wait_exponential(multiplier=0.5, max=5.0) + wait_random(0, 0.25))(state)
 
 
 def advised_wait_s(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
