@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from typing import Literal
 
@@ -19,7 +19,16 @@ from forthwith.errors import ArtifactError
 from forthwith.personal.determinism import stable_int
 from forthwith.personal.render.rendered import Wording
 
-__all__ = ["HELD_OUT_SHARE", "Language", "Pattern", "count_surfaces", "expand", "patterns", "section_names", "wording_share"]
+__all__ = [
+    "HELD_OUT_SHARE",
+    "Language",
+    "Pattern",
+    "count_surfaces",
+    "expand",
+    "patterns",
+    "section_names",
+    "wording_share",
+]
 
 Language = Literal["en", "zh"]
 
@@ -64,10 +73,11 @@ _MACROS: dict[Language, dict[str, str]] = {
 }
 _MACRO = re.compile(r"@(cIm|cMy|cI|Ive|Im|I|me|my|want)(?![A-Za-z])")
 _CLOSING = {"(": ")", "<": ">"}
-_WIDE = {"(": "(", ")": ")"}
+_WIDE = {"(": "\uff08", ")": "\uff09", ",": "\uff0c", ":": "\uff1a", ";": "\uff1b", "?": "\uff1f"}
+"""Chinese text has full-width punctuation; the pattern files are written with the plain kind."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _sections(language: Language, file: str) -> Mapping[str, tuple[str, ...]]:
     path = resources.files("forthwith.personal.render").joinpath("phrases", language, f"{file}.txt")
     sections: dict[str, list[str]] = {}
@@ -90,7 +100,7 @@ def section_names(language: Language, file: str) -> tuple[str, ...]:
     return tuple(_sections(language, file))
 
 
-@lru_cache(maxsize=None)
+@cache
 def wording_share(language: Language, file: str, section: str) -> dict[Wording, tuple[str, ...]]:
     """The patterns of a section as written, dealt into those of training and those held out.
 
@@ -112,7 +122,7 @@ def wording_share(language: Language, file: str, section: str) -> dict[Wording, 
     }
 
 
-@lru_cache(maxsize=None)
+@cache
 def patterns(language: Language, file: str, section: str, wording: Wording) -> tuple[Pattern, ...]:
     """The compiled patterns of a section that a wording may use.
 
@@ -193,12 +203,8 @@ def expand(pattern: Pattern, rng: random.Random, values: Mapping[str, str], *, f
         elif isinstance(node, Slot):
             out.append(values[node.name])
         else:
-            parts = node.parts
-            if node.by_voice:
-                part = parts[0] if first_person else parts[1]
-            else:
-                part = parts[int(rng.random() * len(parts))]
-            out.append(expand(part, rng, values, first_person=first_person))
+            index = (0 if first_person else 1) if node.by_voice else int(rng.random() * len(node.parts))
+            out.append(expand(node.parts[index], rng, values, first_person=first_person))
     return "".join(out)
 
 

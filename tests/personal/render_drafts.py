@@ -1,0 +1,418 @@
+"""Random drafts with all seven families, built by hand from the snapshot's types; labels by the rules."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+from forthwith.personal import rules
+from forthwith.personal.fragment import Anchor, DraftRecord, Fragment, PlannedRecord, QuestionSpec
+from forthwith.personal.lines import (
+    ApprovalRule,
+    BudgetLimit,
+    CalendarEvent,
+    Clearance,
+    ConnectedServices,
+    Contact,
+    EntityNote,
+    FactMarking,
+    ForgetRequest,
+    HomeAirport,
+    HomeCity,
+    MeetingCap,
+    MemoryFact,
+    OpinionFlip,
+    PastCases,
+    PriorityCode,
+    PrivacyOrder,
+    QuietHours,
+    Repermission,
+    ReversibilityNote,
+    RoutingRule,
+    ServiceChange,
+    SpendLimit,
+    TypeCap,
+    UrgencyScale,
+    VipList,
+)
+from forthwith.personal.pending import (
+    DeleteAction,
+    EntityRequest,
+    ForgottenAction,
+    IncomingEvent,
+    ItemOption,
+    MessageAction,
+    Pending,
+    PickRequest,
+    PurchaseAction,
+    ShareAction,
+    TasteRequest,
+)
+from forthwith.personal.snapshot import Snapshot
+from forthwith.personal.vocabulary import (
+    EVENT_TYPES,
+    NOTIFY_LEVELS,
+    PRIVACY_LEVELS,
+    RECIPIENT_TYPES,
+    SERVICES,
+    URGENCIES,
+)
+
+FIRST = ("Dana", "Milo", "Ines", "Theo", "Ruth", "Omar", "Lena", "Paul")
+LAST = ("Cole", "Ortega", "Brandt", "Ashby", "Kimura", "Novak")
+MAKERS = ("Harbor Oak", "Juniper Ridge", "Prairie Bell", "Linen Weave", "Copper Finch", "Northlight", "Marlow & Sons")
+THINGS = (
+    "Salmon Kibble 12 lb",
+    "Lamb Dinner",
+    "Storage Basket",
+    "Oat Cookies",
+    "Desk Lamp 40W",
+    "Night Cream",
+    "Grill House",
+)
+CATEGORIES = ("Pet Supplies", "Grocery", "Beauty", "Appliances", "Thai restaurant", "Pizza place")
+WORDS = "cleared up within two weeks and nobody complained though half the bowl was left untouched every single time again".split()
+NOW = dt.datetime(2021, 6, 18, 14, 10)
+
+
+class DraftBuilder:
+    """One random draft; `style_id` and `split` decide its look."""
+
+    def __init__(self, index: int, style_id: str, split: str = "dev", *, documents: bool = False) -> None:
+        self.rng = random.Random(f"draft-{index}")
+        self.index, self.style_id, self.split, self.with_documents = index, style_id, split, documents
+        self.count = 0
+        self.names = self.rng.sample([f"{first} {last}" for first in FIRST for last in LAST], 7)
+        self.items = self.rng.sample([f"{maker} {thing}" for maker in MAKERS for thing in THINGS], 12)
+        self.days = sorted(self.rng.sample([dt.date(2019, 1, 3) + dt.timedelta(days=n) for n in range(800)], 40))
+        self.lines: dict[str, list] = {name: [] for name in ("profile", "memory", "rules", "preference_updates", "forget_requests", "contacts", "calendar", "notes")}  # fmt: skip
+        self.fragments: list[Fragment] = []
+        self.pending: list[Pending] = []
+
+    def line_id(self) -> str:
+        self.count += 1
+        return f"l{self.count}"
+
+    def day(self) -> dt.date:
+        return self.days.pop(self.rng.randrange(len(self.days)))
+
+    def money(self, low: int, high: int) -> int:
+        return self.rng.choice((self.rng.randrange(low, high) * 100, self.rng.randrange(low * 100, high * 100)))
+
+    def build(self) -> DraftRecord:
+        rng = self.rng
+        self.lines["profile"] = [HomeCity(self.line_id(), "Dover"), HomeAirport(self.line_id(), "ILG", "Wilmington")]
+        for name in self.names[:5]:
+            relation = rng.choice(RECIPIENT_TYPES[:4])
+            email = f"{name.split()[0].lower()}{rng.randrange(10, 99)}@example.com"
+            self.lines["contacts"].append(Contact(self.line_id(), name, relation, email))
+        for item in self.items[:6]:
+            self.memory(item)
+        self.preferences()
+        families = [
+            self.needs_approval,
+            self.share_ok,
+            self.route,
+            self.notify_level,
+            self.forgotten,
+            self.apply_memory,
+            self.pick,
+        ]
+        for make in rng.sample(families, 3):
+            make()
+        self.distractors()
+        snapshot = Snapshot(
+            now=NOW,
+            time_zone="America/New_York",
+            **{name: tuple(lines) for name, lines in self.lines.items()},
+            pending=tuple(self.pending),
+        )
+        planned = PlannedRecord(
+            record_id=f"pd/{self.split}/7/{self.index}",
+            split=self.split,
+            seed=7,
+            index=self.index,
+            user_id="3f9c0a7be1d24c55",
+            visit=0,
+            style_id=self.style_id,
+            families=(),
+            buried_tokens=0,
+            wording_split=self.split,
+        )
+        documents = ()
+        if self.with_documents:
+            text = "Fifty crates were due on 3 May 2001; please call 555.\n\nThe price was $12.50, not $99."
+            documents = (("mail", dt.date(2001, 5, 4), text), ("review", dt.date(2015, 2, 1), "I paid $7 here. " * 20))
+        return DraftRecord(planned, snapshot, tuple(self.fragments), documents)
+
+    def memory(self, item: str, owner: str | None = None) -> MemoryFact:
+        rng = self.rng
+        category = rng.choice(CATEGORIES)
+        polarity, rating = rng.choice((("likes", 5), ("dislikes", 1), ("mixed", 3)))
+        fact = MemoryFact(
+            self.line_id(), f"f{self.count}", self.day(), f"i{self.count}", item, "product", category, polarity, rating,
+            " ".join(rng.choices(WORDS, k=rng.randrange(3, 9))), "Dover" if category.islower() else None, owner,
+        )  # fmt: skip
+        self.lines["memory"].append(fact)
+        return fact
+
+    def preferences(self) -> None:
+        rng = self.rng
+        if rng.random() < 0.5:
+            self.lines["preference_updates"].append(
+                OpinionFlip(self.line_id(), rng.choice(CATEGORIES), self.day(), rng.random() < 0.5)
+            )
+        if rng.random() < 0.5:
+            budget = (rng.randrange(10, 90), None) if rng.random() < 0.5 else (None, rng.randrange(1, 5))
+            self.lines["preference_updates"].append(
+                BudgetLimit(self.line_id(), rng.choice(CATEGORIES), *budget, self.day())
+            )
+
+    def distractors(self) -> None:
+        rng, owner = self.rng, self.names[0]
+        if rng.random() < 0.6:
+            self.lines["rules"].append(SpendLimit(self.line_id(), rng.randrange(20, 400), None, owner))
+        if rng.random() < 0.4:
+            self.lines["rules"].append(QuietHours(self.line_id(), 20, 9, None, owner))
+        if rng.random() < 0.4:
+            self.lines["rules"].append(VipList(self.line_id(), (self.names[4],), owner))
+        if rng.random() < 0.4:
+            self.memory(self.items[8], owner)
+
+    def ask(
+        self, family: str, kind: str, heading: str, body: object, label: str, required: list[Anchor], **question: object
+    ) -> None:
+        letter = "ABC"[len(self.pending)]
+        item = Pending(self.line_id(), heading, letter, body)
+        self.pending.append(item)
+        anchors = [Anchor(a.text, a.role, a.line_id or item.line_id, a.kind) for a in required]
+        anchors.insert(0, Anchor(item.label, "pending.label", item.line_id, "text"))
+        spec = QuestionSpec(family, kind, item.label, **question)
+        self.fragments.append(
+            Fragment(family, family, "clean", "test", spec, label, None, tuple(anchors), (), (), item)
+        )  # fmt: skip
+
+    def needs_approval(self) -> None:
+        rng = self.rng
+        kind = rng.choice(("purchase", "message", "delete"))
+        if kind == "purchase":
+            limits = [SpendLimit(self.line_id(), rng.choice((25, 40, 50, 75, 100)))]
+            if rng.random() < 0.6:
+                limits.append(SpendLimit(self.line_id(), rng.choice((30, 60, 150, 200)), self.day()))
+            self.lines["rules"] += limits
+            limit = rules.in_force([rules.Dated(r.amount, r.since) for r in limits], NOW.date())
+            quantity, price, fee = rng.randrange(1, 5), self.money(5, 60), rng.choice((0, 0, 499))
+            total = quantity * price + fee
+            body = PurchaseAction(self.items[10], quantity, price, fee, total)
+            anchors = [
+                Anchor(f"${total / 100:.2f}" if total % 100 else f"${total // 100}", "pending.amount", "", "money")
+            ]
+            for rule in limits:
+                anchors.append(Anchor(f"${rule.amount}", "spend_limit.amount", rule.line_id, "money"))
+                if rule.since:
+                    anchors.append(Anchor(rule.since.isoformat(), "spend_limit.since", rule.line_id, "date"))
+            label = rules.purchase_needs_approval(total, limit)
+        elif kind == "message":
+            rule = ApprovalRule(
+                self.line_id(), "new_recipient", rng.random() < 0.7, self.day() if rng.random() < 0.3 else None
+            )
+            self.lines["rules"].append(rule)
+            known = rng.random() < 0.5
+            contact = self.lines["contacts"][1]
+            name, email = (contact.name, contact.email) if known else (self.names[6], "new77@example.com")
+            body = MessageAction(name, email, "the weekend plan")
+            anchors = [Anchor(name, "pending.recipient", ""), Anchor(email, "pending.email", "")]
+            label = rules.message_needs_approval(is_known=known, rule_on=rule.on)
+        else:
+            rule = ApprovalRule(self.line_id(), "irreversible", rng.random() < 0.7)
+            self.lines["rules"].append(rule)
+            object_kind = rng.choice(("booking", "notes", "event"))
+            note = ReversibilityNote(self.line_id(), object_kind, self.items[9], rng.random() < 0.5)
+            self.lines["notes"].append(note)
+            body = DeleteAction(object_kind, self.items[9])
+            anchors = [
+                Anchor(self.items[9], "pending.object_name", ""),
+                Anchor(self.items[9], "reversibility_note.object_name", note.line_id),
+            ]
+            label = rules.deletion_needs_approval(is_reversible=note.reversible, rule_on=rule.on)
+        self.ask("needs_approval", "noul", "Proposed action", body, str(label).lower(), anchors)
+
+    def share_ok(self) -> None:
+        rng = self.rng
+        fact = self.lines["memory"][0]
+        self.lines["rules"].append(PrivacyOrder(self.line_id(), PRIVACY_LEVELS))
+        contact = rng.choice([*self.lines["contacts"], None])
+        kind = "public" if contact is None else contact.relationship
+        clearance = Clearance(self.line_id(), kind, rng.choice(PRIVACY_LEVELS[:4]))
+        marks = [FactMarking(self.line_id(), fact.fact_id, fact.item_name, rng.choice(PRIVACY_LEVELS))]
+        if rng.random() < 0.4:
+            marks.append(
+                FactMarking(self.line_id(), fact.fact_id, fact.item_name, rng.choice(PRIVACY_LEVELS), self.day())
+            )
+        self.lines["rules"] += [clearance, *marks]
+        level = rules.in_force([rules.Dated(m.level, m.since) for m in marks], NOW.date())
+        label = rules.may_share(level, clearance.level)
+        anchors = [
+            Anchor(clearance.level, "clearance.level", clearance.line_id, "level"),
+            Anchor(kind, "clearance.recipient_type", clearance.line_id, "word"),
+            *(Anchor(m.level, "fact_marking.level", m.line_id, "level") for m in marks),
+            *(Anchor(m.item_name, "fact_marking.item_name", m.line_id) for m in marks),
+            *(Anchor(m.since.isoformat(), "fact_marking.since", m.line_id, "date") for m in marks if m.since),
+        ]
+        body = ShareAction(fact.fact_id, fact.item_name, contact.name if contact else None, kind)
+        self.ask("share_ok", "noul", "Proposed action", body, str(label).lower(), anchors)
+
+    def route(self) -> None:
+        rng = self.rng
+        services = tuple(s for s in SERVICES if rng.random() < 0.7) or ("email",)
+        base = ConnectedServices(self.line_id(), services)
+        self.lines["rules"].append(base)
+        changes = []
+        if rng.random() < 0.5:
+            changes.append(ServiceChange(self.line_id(), rng.choice(SERVICES), rng.random() < 0.5, self.day()))
+        detours = []
+        kind = rng.choice(("city", "restaurant", "product", "person", "event"))
+        if rng.random() < 0.3:
+            detours.append(RoutingRule(self.line_id(), kind, rng.choice(SERVICES)))
+        self.lines["rules"] += [*changes, *detours]
+        notes = [EntityNote(self.line_id(), "Marlow", kind, "Marlow Springs", "France" if kind == "city" else None, ("MRL",) if kind == "city" else ())]  # fmt: skip
+        if rng.random() < 0.3:
+            notes.append(EntityNote(self.line_id(), "Marlow", "person", "Marlow Dean"))
+        self.lines["notes"] += notes
+        connected = rules.connected_services(services, [(c.date, c.service, c.connected) for c in changes], NOW.date())
+        label = rules.route(
+            [rules.EntityMeaning(n.entity_kind, n.refers_to, n.country) for n in notes],
+            [(d.entity_kind, rules.Dated(d.service, d.since)) for d in detours], connected, NOW.date(),
+        )  # fmt: skip
+        anchors = [
+            *(Anchor(s, "connected_services.service", base.line_id, "word") for s in services),
+            *(Anchor(c.service, "service_change.service", c.line_id, "word") for c in changes),
+            *(Anchor(c.date.isoformat(), "service_change.date", c.line_id, "date") for c in changes),
+            *(Anchor(n.name, "entity_note.name", n.line_id) for n in notes),
+            *(Anchor(d.service, "routing_rule.service", d.line_id, "word") for d in detours),
+            Anchor("Marlow", "pending.name", ""),
+        ]
+        options = list((*SERVICES, "ask_user"))
+        rng.shuffle(options)
+        body = EntityRequest("Marlow", dt.date(2021, 6, 24) if rng.random() < 0.5 else None)
+        self.ask("route", "choice", "Request", body, label, anchors, route_options=tuple(options))
+
+    def notify_level(self) -> None:
+        rng = self.rng
+        event = rng.choice(EVENT_TYPES)
+        quiet = [QuietHours(self.line_id(), *rng.choice(((22, 7), (23, 7), (21, 6), (0, 6))))]
+        if rng.random() < 0.4:
+            quiet.append(QuietHours(self.line_id(), *rng.choice(((20, 7), (21, 9), (13, 17))), self.day()))
+        cap, meeting = (
+            TypeCap(self.line_id(), event, rng.choice(NOTIFY_LEVELS[1:])),
+            MeetingCap(self.line_id(), rng.choice(NOTIFY_LEVELS[1:3])),
+        )
+        vips = VipList(self.line_id(), tuple(c.name for c in self.lines["contacts"][:2] if rng.random() < 0.6))
+        arrival = dt.datetime(2021, 6, 18, rng.randrange(15, 24), rng.choice((5, 20, 35, 50)))
+        sender = rng.choice(self.lines["contacts"]).name if event == "message" else None
+        running = rng.random() < 0.4
+        start = arrival - dt.timedelta(minutes=15) if running else arrival + dt.timedelta(hours=2)
+        entry = CalendarEvent(self.line_id(), "Yoga class", start, start + dt.timedelta(minutes=45))
+        self.lines["calendar"].append(entry)
+        code = magnitude = unit = None
+        if rng.random() < 0.5:
+            code, urgency = rng.choice(("P1", "P3", "amber")), rng.choice(URGENCIES)
+            scale = PriorityCode(self.line_id(), event, code, urgency)
+            number = URGENCIES.index(urgency)
+            anchors = [
+                Anchor(code, "priority_code.code", scale.line_id),
+                Anchor(urgency, "priority_code.urgency", scale.line_id, "word"),
+            ]
+        else:
+            low, medium, high = sorted(rng.sample(range(3, 60), 3))
+            unit, magnitude = "minutes", rng.choice((low, medium, high, rng.randrange(1, 80)))
+            scale = UrgencyScale(self.line_id(), event, unit, low, medium, high)
+            number = rules.urgency_of_magnitude(magnitude, low, medium, high)
+            anchors = [
+                Anchor(str(n), f"urgency_scale.{w}", scale.line_id, "number")
+                for n, w in ((low, "low"), (medium, "medium"), (high, "high"))
+            ]
+        self.lines["rules"] += [*quiet, cap, meeting, vips, scale]
+        window = rules.in_force([rules.Dated((q.start, q.end), q.since) for q in quiet], NOW.date())
+        label = rules.notify_level(
+            urgency=number, type_cap=NOTIFY_LEVELS.index(cap.level), is_vip=sender in vips.names,
+            in_quiet=rules.in_quiet_hours(arrival.hour, *window), in_meeting=running,
+            meeting_cap=NOTIFY_LEVELS.index(meeting.level),
+        )  # fmt: skip
+        anchors += [
+            Anchor(f"{arrival:%Y-%m-%d %H:%M}", "pending.arrival", "", "datetime"),
+            Anchor(cap.level, "type_cap.level", cap.line_id, "level"),
+            Anchor(cap.event, "type_cap.event", cap.line_id, "word"),
+            Anchor(meeting.level, "meeting_cap.level", meeting.line_id, "level"),
+            Anchor(f"{entry.start:%Y-%m-%d %H:%M}", "calendar_event.start", entry.line_id, "datetime"),
+            *(Anchor(n, "vip_list.name", vips.line_id) for n in vips.names),
+            *(Anchor(f"{h:02d}:00", f"quiet_hours.{w}", q.line_id, "hour") for q in quiet for h, w in ((q.start, "start"), (q.end, "end"))),
+            *(Anchor(q.since.isoformat(), "quiet_hours.since", q.line_id, "date") for q in quiet if q.since),
+        ]  # fmt: skip
+        body = IncomingEvent(event, arrival, sender, code, magnitude, unit)
+        self.ask("notify_level", "score", "Incoming event", body, str(label), anchors)
+
+    def forgotten(self) -> None:
+        rng = self.rng
+        facts = [fact for fact in self.lines["memory"] if fact.owner is None]
+        target, other = rng.sample(facts, 2)
+        terms: list = []
+        attribute = rng.random() < 0.3
+        scope = (
+            {"attribute": "spicy food", "category": target.category}
+            if attribute
+            else {"item_name": target.item_name, "note_date": target.date}
+        )
+        terms.append(ForgetRequest(self.line_id(), self.day(), **scope))
+        if rng.random() < 0.3:
+            terms.append(Repermission(self.line_id(), self.day(), **scope))
+        self.lines["forget_requests"] += terms
+        named = target if rng.random() < 0.6 else other
+        mode = rng.choice(("recommend", "tell", "personalise"))
+        contact = self.names[2] if mode == "tell" else None
+        if attribute:
+            use = {"attribute": "spicy food", "category": named.category}
+        else:
+            use = {"item_name": named.item_name} if rng.random() < 0.6 else {"note_date": named.date}
+        body = ForgottenAction(mode, contact=contact, **use)
+        label = rules.uses_forgotten(
+            rules.MemoryUse(**use),
+            [rules.ForgetTerm(t.date, isinstance(t, Repermission), t.item_name, t.note_date, t.attribute, t.category) for t in terms],
+            NOW.date(),
+        )  # fmt: skip
+        anchors = [Anchor(t.date.isoformat(), "forget_request.date", t.line_id, "date") for t in terms]
+        anchors += [Anchor(t.item_name, "forget_request.item_name", t.line_id) for t in terms if t.item_name]
+        self.ask("forgotten_violation", "noul", "Proposed action", body, str(label).lower(), anchors)
+
+    def apply_memory(self) -> None:
+        rng = self.rng
+        fact = rng.choice(self.lines["memory"])
+        category = fact.category if rng.random() < 0.5 else rng.choice(CATEGORIES)
+        for_whom = self.names[0] if rng.random() < 0.3 else None
+        body = TasteRequest("product", category, None, for_whom)
+        label = rules.memory_counts(
+            fact_category=fact.category, fact_owner=fact.owner, request_category=category, request_for=for_whom
+        )
+        anchors = [
+            Anchor(category, "pending.category", ""),
+            Anchor(fact.category, "memory_fact.category", fact.line_id),
+            Anchor(fact.date.isoformat(), "memory_fact.date", fact.line_id, "date"),
+            Anchor(fact.evidence, "memory_fact.evidence", fact.line_id),
+        ]
+        self.ask("apply_memory", "noul", "Request", body, str(label).lower(), anchors, note_date=fact.date)
+
+    def pick(self) -> None:
+        rng = self.rng
+        options = tuple(
+            ItemOption(f"o{n}", name, "Grocery", self.money(4, 50), None, None, rng.randrange(10, 900))
+            for n, name in enumerate(self.items[6 : 6 + rng.randrange(3, 5)])
+        )
+        anchors = [Anchor(o.name, "pending.option", "") for o in options]
+        body = PickRequest("product", "Grocery", None, options)
+        self.lines["notes"].append(PastCases(self.line_id(), "sharing", 3, 8))
+        self.ask("pick_option", "choice", "Request", body, options[0].option_id, anchors, options=options)
+
+
+def build_draft(index: int, style_id: str, split: str = "dev", *, documents: bool = False) -> DraftRecord:
+    """The random draft of that number."""
+    return DraftBuilder(index, style_id, split, documents=documents).build()
