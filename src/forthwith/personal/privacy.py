@@ -108,7 +108,9 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("name", re.compile(rf"(?<![{_UPPER}{_LOWER}.])({_CAPS}) (?:[{_UPPER}]\. )?({_CAPS})(?![{_UPPER}{_LOWER}])")),
     (
         "name",
-        re.compile(rf"(?<![{_UPPER}{_LOWER}.])({_ANY_WORD}), ({_ANY_WORD})(?: [{_UPPER}]\.)?(?![{_UPPER}{_LOWER}])"),
+        re.compile(
+            rf"(?<![{_UPPER}{_LOWER}.])({_ANY_WORD}), ({_ANY_WORD})(?: [{_UPPER}]\.)?(?![{_UPPER}{_LOWER}]| [{_UPPER}][{_LOWER}])"
+        ),
     ),
     ("name", re.compile(rf"\b{_WORD}(?: [{_UPPER}]\.?)? {_WORD}(?=/[A-Z]{{2,}})")),
     ("name", re.compile(rf"[{CJK_SURNAMES}][\u4e00-\u9fff]{{0,2}}(?=(?:{'|'.join(CJK_HONORIFICS)}))")),
