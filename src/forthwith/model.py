@@ -6,10 +6,11 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,19 @@ from forthwith.bundle import (
 )
 from forthwith.calibration import Binding, Calibration, softmax
 from forthwith.decision import Answer, Decision, Usage, confidence, verdict
+from forthwith.deciding import BATCH_TOKENS, Decided, Decider, decide_stream
 from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.encoding import Encoder, TokenTree
 from forthwith.engine.protocol import Engine, EngineIdentity, TreeReading
 from forthwith.errors import ArtifactError, ConfigError
 from forthwith.readout import Plan, Readout, Scores, readout_by_name
-from forthwith.schema import Record, Request, option_keys, parse_request
+from forthwith.schema import Record, Request, option_keys, parse_record, parse_request
 
-__all__ = ["DEFAULT_BUNDLE", "Model", "PreparedRequest"]
+__all__ = ["DEFAULT_BUNDLE", "Model", "PreparedRequest", "load_decider"]
 
 DEFAULT_BUNDLE = "forthwith-135m"
 DEFAULT_BASE = SMOLLM2.name
 _REMEMBERED_PRIORS = 512
-_BATCH_TOKENS = 16_384
-_BATCH_REQUESTS = 64
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Model:
         precision: str | None = None,
         revision: str | None = None,
         cache_dir: Path | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> Model:
         """A model by name.
 
@@ -105,6 +106,7 @@ class Model:
             precision: float32, bfloat16 or float16; None takes the bundle's, else float32 on CPU and bfloat16 on CUDA.
             revision: the hub revision of a hub id.
             cache_dir: where the default model is kept; None for the platform's place.
+            progress: called with one line for each slow step, such as fetching the default model.
 
         Raises:
             UnknownModelError: nothing goes by that name.
@@ -123,6 +125,7 @@ class Model:
             precision=precision or (bundle.manifest.precision if bundle else None),
             revision=bundle.manifest.base.revision if bundle else revision,
             cache_dir=cache_dir,
+            progress=progress,
         )
         if bundle is not None:
             _check_bundle(bundle, engine.identity, encoder, chosen)
@@ -186,20 +189,16 @@ class Model:
         return await asyncio.to_thread(self.decide, state, questions, families=families)
 
     def decide_many(
-        self, requests: Iterable[Request | Record | Mapping[str, Any]], *, batch_tokens: int = _BATCH_TOKENS
+        self, requests: Iterable[Request | Record | Mapping[str, Any]], *, batch_tokens: int = BATCH_TOKENS
     ) -> Iterator[Decision]:
-        """One decision a request, in order, read lazily and batched by token budget."""
-        batch: list[PreparedRequest] = []
-        tokens = 0
-        for request in requests:
-            prepared = self.prepare(request)
-            if batch and (tokens + prepared.tokens > batch_tokens or len(batch) == _BATCH_REQUESTS):
-                yield from self.decide_prepared(batch)
-                batch, tokens = [], 0
-            batch.append(prepared)
-            tokens += prepared.tokens
-        if batch:
-            yield from self.decide_prepared(batch)
+        """One decision a request, in order, read lazily and batched by token budget.
+
+        Raises:
+            RequestError: at the first request that cannot be answered.
+        """
+        for outcome in decide_stream(self, map(_as_record, requests, count()), batch_tokens=batch_tokens):
+            if isinstance(outcome, Decided):
+                yield outcome.decision
 
     def prepare(
         self, request: Request | Record | Mapping[str, Any], families: Mapping[str, str] | None = None
@@ -210,7 +209,7 @@ class Model:
             RequestError: it cannot be answered as it stands.
         """
         if isinstance(request, Record):
-            families = {qid: request.family(qid) for qid in request.questions} if families is None else families
+            families = request.known_families() if families is None else families
             request = request.request
         checked = parse_request(request)
         plan = self.readout.plan(checked, self.encoder)
@@ -281,6 +280,32 @@ class Model:
         )
 
 
+def load_decider(name: str | None = None, *, api_key: str | None = None, **options: Any) -> Decider:
+    """A local model as `Model.load` takes it, or a remote decision API by `systemone:URL[#MODEL]` or a plain http(s) address.
+
+    Raises:
+        ConfigError: an option that a remote API has no use for.
+        UnknownModelError, ArtifactError: as `Model.load`.
+    """
+    if name is None or not name.startswith(("systemone:", "http://", "https://")):
+        return Model.load(name, **options)
+    unused = [option for option, value in options.items() if value is not None and option not in ("cache_dir", "progress")]
+    if unused:
+        raise ConfigError(f"a remote API takes no {unused[0]}; leave it out", unused[0])
+    from forthwith.engine.systemone import SystemOneEngine
+
+    address, _, model = name.removeprefix("systemone:").partition("#")
+    return SystemOneEngine(address, model=model or "jev-latest", api_key=api_key)
+
+
+def _as_record(request: Request | Record | Mapping[str, Any], number: int) -> Record:
+    if isinstance(request, Record):
+        return request
+    if isinstance(request, Request):
+        return Record(id=f"request-{number}", state=request.state, questions=request.questions)
+    return parse_record(request, fallback_id=f"request-{number}")
+
+
 def _resolve(name: str | None) -> str | Path:
     """A bundle's folder, or the name of a base."""
     shipped = packaged_bundles()
@@ -299,11 +324,12 @@ def _torch_engine(
     precision: Any,
     revision: str | None,
     cache_dir: Path | None,
+    progress: Callable[[str], None] | None,
 ) -> tuple[Engine, Encoder]:
     from forthwith.engine.loading import ModelSource, load_model  # torch loads here, not at import
     from forthwith.engine.transformers import TransformersEngine
 
-    place = str(ensure_default_model(cache_dir)) if base == DEFAULT_BASE else base
+    place = str(ensure_default_model(cache_dir, progress=progress)) if base == DEFAULT_BASE else base
     loaded = load_model(ModelSource(place, None if adapter is None else str(adapter), device, precision, revision))
     return TransformersEngine(loaded, base), loaded.encoder
 

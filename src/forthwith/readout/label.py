@@ -92,7 +92,8 @@ class LabelReadout:
         template = load_template("label")
         ask = "\n" + template.fill("ask", labels=", ".join(labels if len(labels) > 2 else reversed(labels)))
         if isinstance(question, Noul):
-            return "\n" + template.fill("noul", criteria=noul_criteria(question)).removesuffix("\n") + ask
+            criteria = noul_criteria(question).removesuffix("\n")
+            return (f"\n{criteria}" if criteria else "") + ask
         options = options_of(question)
         shown = (
             template.fill("option", label=labels[place], option=options[index]) for place, index in enumerate(order)

@@ -16,7 +16,15 @@ from forthwith.schema.questions import (
     parse_request,
     request_error,
 )
-from forthwith.schema.records import BadLine, Record, Target, iter_records, parse_record, read_records
+from forthwith.schema.records import (
+    BadLine,
+    Record,
+    Target,
+    iter_records,
+    parse_record,
+    read_records,
+    records_from_stream,
+)
 
 __all__ = [
     "MAX_DEPTH",
@@ -41,5 +49,6 @@ __all__ = [
     "parse_record",
     "parse_request",
     "read_records",
+    "records_from_stream",
     "request_error",
 ]

@@ -79,14 +79,24 @@ class Choice(_Frozen):
     instructions: Content | None = None
     criteria: dict[str, Content | None]
 
-    @field_validator("criteria")
+    @field_validator("criteria", mode="before")
     @classmethod
-    def _has_enough_options(cls, criteria: dict[str, Any]) -> dict[str, Any]:
-        if not 2 <= len(criteria) <= MAX_OPTIONS:
-            raise ValueError(f"a choice needs 2 to {MAX_OPTIONS} options, found {len(criteria)}")
-        for name in criteria:
-            check_json_value(name, "option name")
-        return criteria
+    def _has_enough_options(cls, criteria: object) -> object:
+        if isinstance(criteria, dict):
+            if not 2 <= len(criteria) <= MAX_OPTIONS:  # pyright: ignore[reportUnknownArgumentType]
+                raise ValueError(f"a choice needs 2 to {MAX_OPTIONS} options, found {len(criteria)}")  # pyright: ignore[reportUnknownArgumentType]
+            for name in criteria:  # pyright: ignore[reportUnknownVariableType]
+                _check_option_name(name)
+        return criteria  # pyright: ignore[reportUnknownVariableType]
+
+
+def _check_option_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise ValueError(f"the option name {name!r} must be a string")  # noqa: TRY004 - Pydantic collects ValueErrors
+    try:
+        check_json_value(name, "an option name")
+    except RequestError as error:
+        raise ValueError(str(error)) from error
 
 
 class Score(_Frozen):

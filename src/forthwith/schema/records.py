@@ -10,6 +10,7 @@ Three layouts are recognised, by their fields alone:
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,7 +21,7 @@ from forthwith.errors import DataError, RequestError
 from forthwith.schema.json_text import parse_json
 from forthwith.schema.questions import Choice, Noul, Question, Request, Score, _Frozen, option_keys, parse_request
 
-__all__ = ["AMBIGUITY_TOLERANCE", "BadLine", "Record", "Target", "iter_records", "parse_record", "read_records"]
+__all__ = ["AMBIGUITY_TOLERANCE", "BadLine", "Record", "Target", "iter_records", "parse_record", "read_records", "records_from_stream"]
 
 AMBIGUITY_TOLERANCE = 1e-9
 """Two shares this close are a tie."""
@@ -85,9 +86,15 @@ class Record(_Frozen):
         user = self.meta.get("user_id")
         return None if user is None else str(user)
 
+    def known_families(self) -> dict[str, str]:
+        """Families by question id, of those questions whose family the data name."""
+        task = self.meta.get("task")
+        named = {qid: self.families.get(qid) or task for qid in self.questions}
+        return {qid: str(family) for qid, family in named.items() if family}
+
     def family(self, qid: str) -> str:
         """The kind of question that `qid` is: the family given, else the record's task, else the question id."""
-        return self.families.get(qid) or str(self.meta.get("task") or qid)
+        return self.known_families().get(qid, qid)
 
 
 class BadLine(NamedTuple):
@@ -107,7 +114,8 @@ def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Rec
     raw_questions = payload.get("questions")
     questions: dict[str, Any] = dict(raw_questions) if isinstance(raw_questions, Mapping) else {}
     bare = {qid: _without_labels(question) for qid, question in questions.items()}
-    request = parse_request({"state": payload.get("state"), "questions": bare if questions else raw_questions})
+    asked = {name: payload[name] for name in ("state", "questions") if name in payload}
+    request = parse_request({**asked, "questions": bare} if questions else asked)
     meta = {**_object(payload, "meta"), **_object(payload, "_meta")}
     if "task" in payload:
         meta.setdefault("task", payload["task"])
@@ -154,6 +162,33 @@ def iter_records(path: str | Path) -> Iterator[Record | BadLine]:
                     yield _read_line(path, number, line)
     except (OSError, EOFError) as error:
         raise DataError(f"cannot be read: {error}", path) from error
+
+
+def records_from_stream(stream: IO[bytes], path: Path) -> Iterator[Record | BadLine]:
+    """The records of an open stream: JSON lines, or one JSON object over several lines; `path` names it in errors."""
+    numbered = ((number, line) for number, line in enumerate(stream, start=1) if line.strip())
+    first = next(numbered, None)
+    if first is None:
+        raise DataError("is empty; it needs a request or records, one JSON object a line", path)
+    opening = _read_line(path, *first)
+    if isinstance(opening, BadLine) and not _is_json(first[1]):
+        rest = list(numbered)
+        whole = b"".join(line for _, line in [first, *rest])
+        if _is_json(whole):
+            yield _read_line(path, first[0], whole)
+            return
+        numbered = iter(rest)
+    yield opening
+    for number, line in numbered:
+        yield _read_line(path, number, line)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def read_records(path: str | Path) -> Iterator[Record]:

@@ -1,0 +1,65 @@
+"""`forthwith`: registers the commands and turns error classes into messages and exit codes, in one place."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from forthwith import __version__
+from forthwith.cli.decide import decide
+from forthwith.cli.pull import pull
+from forthwith.cli.show import show
+from forthwith.errors import ArtifactError, ConfigError, DataError, EngineError, ForthwithError, RequestError
+
+__all__ = ["EXIT_CODES", "app", "run"]
+
+EXIT_CODES: dict[type[ForthwithError], int] = {
+    RequestError: 2,
+    DataError: 2,
+    ConfigError: 2,
+    ArtifactError: 3,
+    EngineError: 4,
+}
+"""Exit codes by error class: 2 bad input, 3 a model or file that does not fit, 4 an engine that failed; else 1."""
+
+app = typer.Typer(
+    name="forthwith",
+    help="Typed questions about a state, answered with calibrated probabilities.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer's callback shape
+    if value:
+        typer.echo(f"forthwith {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,  # noqa: FBT002 - typer's option shape
+) -> None:
+    """Typed questions about a state, answered with calibrated probabilities."""
+
+
+for command in (decide, pull, show):
+    app.command()(command)
+
+
+def run() -> None:
+    """Entry point of the `forthwith` command."""
+    try:
+        app()
+    except ForthwithError as error:
+        code = next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(code)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)

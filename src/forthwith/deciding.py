@@ -1,0 +1,115 @@
+"""Streams of requests through anything that decides: batched by token budget, in order, one bad request never stops the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from forthwith.calibration import Binding
+from forthwith.decision import Decision
+from forthwith.errors import DataError, ForthwithError, RequestError
+from forthwith.schema import BadLine, Record, Request
+
+__all__ = ["Decided", "Decider", "Failed", "Prepared", "decide_stream"]
+
+BATCH_TOKENS = 16_384
+BATCH_REQUESTS = 64
+
+
+class Prepared(Protocol):
+    """A request ready to be decided."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that deciding it runs through the model when nothing is cached."""
+        ...
+
+
+class Decider(Protocol):
+    """What decides: a local `Model`, or a remote decision API behind the same face."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        ...
+
+    @property
+    def bundle_id(self) -> str:
+        """Short hash of everything that an answer depends on."""
+        ...
+
+    @property
+    def binding(self) -> Binding:
+        """What log-scores depend on."""
+        ...
+
+    def prepare(self, request: Request | Record | Mapping[str, Any], families: Mapping[str, str] | None = None) -> Any:
+        """A checked request, ready for a batch; raises `RequestError`."""
+        ...
+
+    def decide_prepared(self, prepared: Sequence[Any]) -> list[Decision]:
+        """One decision a prepared request, in order; raises `EngineError`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A record and the decision on it."""
+
+    record: Record
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A line or record that could not be decided, and why."""
+
+    error: ForthwithError
+    record: Record | None = None
+    line: int | None = None
+
+
+def decide_stream(
+    decider: Decider, records: Iterable[Record | BadLine], *, keep_going: bool = False, batch_tokens: int = BATCH_TOKENS
+) -> Iterator[Decided | Failed]:
+    """One outcome a record, in order, read lazily.
+
+    Raises:
+        DataError: at the first bad line, unless `keep_going`.
+        RequestError: at the first record that cannot be answered, unless `keep_going`; the record is named.
+    """
+    pending: list[tuple[Record, Any] | Failed] = []
+    tokens = 0
+    for item in records:
+        entry = _prepare(decider, item, keep_going=keep_going)
+        cost = 0 if isinstance(entry, Failed) else entry[1].tokens
+        if pending and (tokens + cost > batch_tokens or len(pending) == BATCH_REQUESTS):
+            yield from _decide_batch(decider, pending)
+            pending, tokens = [], 0
+        pending.append(entry)
+        tokens += cost
+    yield from _decide_batch(decider, pending)
+
+
+def _prepare(decider: Decider, item: Record | BadLine, *, keep_going: bool) -> tuple[Record, Any] | Failed:
+    try:
+        if isinstance(item, BadLine):
+            raise item.error
+        return item, decider.prepare(item)
+    except DataError as error:
+        if not keep_going:
+            raise
+        return Failed(error, line=error.line)
+    except RequestError as error:
+        named = RequestError(f"record {getattr(item, 'id', '?')}: {error}", error.problems)
+        if not keep_going:
+            raise named from error
+        return Failed(named, record=item if isinstance(item, Record) else None)
+
+
+def _decide_batch(decider: Decider, pending: Sequence[tuple[Record, Any] | Failed]) -> Iterator[Decided | Failed]:
+    prepared = [entry[1] for entry in pending if not isinstance(entry, Failed)]
+    decisions = iter(decider.decide_prepared(prepared) if prepared else [])
+    for entry in pending:
+        yield entry if isinstance(entry, Failed) else Decided(entry[0], next(decisions))

@@ -1,0 +1,26 @@
+"""Random token trees for engine tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forthwith.encoding import TokenTree, TreeBuilder
+
+VOCABULARY = 900
+
+
+def tokens(rng: np.random.Generator, count: int) -> tuple[int, ...]:
+    return tuple(int(token) for token in rng.integers(0, VOCABULARY, count))
+
+
+def random_tree(seed: int, *, root_tokens: int = 30, questions: int = 3, options: int = 3) -> TokenTree:
+    """State → questions → options with reads at leaves, at inner positions and at the root."""
+    rng = np.random.default_rng(seed)
+    tree = TreeBuilder(tokens(np.random.default_rng(root_tokens), root_tokens))
+    for question in range(questions):
+        parent = tree.add(tokens(rng, 5 + question))
+        for option in range(options):
+            tree.read(tree.add(tokens(rng, 2 + option), parent), tokens(rng, 2))
+        tree.read_continuation(parent, tokens(rng, 3))
+    tree.read(0, tokens(rng, 3))
+    return tree.build()
