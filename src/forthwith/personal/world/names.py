@@ -1,4 +1,4 @@
-"""Invented names of people, brands, restaurants, cities and countries, made from word parts; none is taken from data."""
+"""Invented names of people, brands, places to eat, cities and countries, made from word parts; none is from data."""
 
 from __future__ import annotations
 

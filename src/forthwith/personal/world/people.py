@@ -14,7 +14,7 @@ from typing import Any
 from forthwith.personal.determinism import seeded_rng, stable_hex
 from forthwith.personal.vocabulary import Domain
 from forthwith.personal.world.catalogue import Shelf, ShelfItem
-from forthwith.personal.world.reviews import review_text
+from forthwith.personal.world.reviews import Opinion, review_text
 
 __all__ = ["latent_taste", "make_user", "user_id"]
 
@@ -61,7 +61,18 @@ def make_user(seed: int, index: int, shelves: Mapping[Domain, Sequence[Sequence[
         if item.item_id in seen:
             continue
         seen.add(item.item_id)
-        rows.append(_interaction(rng, user, shelf, item, taste) | {"timestamp": when.replace(second=0, microsecond=0)})
+        moment = when.replace(second=0, microsecond=0)
+        rating, opinion = _opinion(rng, shelf, item, taste, moment)
+        rows.append(
+            {
+                "user_id": user,
+                "item_id": item.item_id,
+                "rating": rating,
+                "timestamp": moment,
+                "text": "" if rng.random() < 0.04 else review_text(rng, opinion),
+                "source": "synthetic",
+            }
+        )
     return rows
 
 
@@ -76,19 +87,13 @@ def _choose(rng: random.Random, seed: int, user: str, shelf: Shelf, taste: dict[
     return rng.choices(options, weights=weights)[0]
 
 
-def _interaction(
-    rng: random.Random, user: str, shelf: Shelf, item: ShelfItem, taste: dict[tuple[str, str], float]
-) -> dict[str, Any]:
+def _opinion(
+    rng: random.Random, shelf: Shelf, item: ShelfItem, taste: dict[tuple[str, str], float], when: dt.datetime
+) -> tuple[int, Opinion]:
     worth = {trait: taste[shelf.category, trait] for trait in item.traits}
     utility = sum(worth.values()) + item.quality + rng.gauss(0, 0.4)
     rating = 1 + sum(utility >= bound for bound in _BOUNDS)
     ranked = sorted(item.traits, key=lambda trait: -worth[trait])
     liked = [trait for trait in ranked if worth[trait] > 0.25]
     disliked = [trait for trait in reversed(ranked) if worth[trait] < -0.25]
-    return {
-        "user_id": user,
-        "item_id": item.item_id,
-        "rating": rating,
-        "text": "" if rng.random() < 0.04 else review_text(rng, shelf.domain, rating, liked, disliked),
-        "source": "synthetic",
-    }
+    return rating, Opinion(shelf.domain, rating, liked, disliked, when)

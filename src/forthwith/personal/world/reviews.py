@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
+from dataclasses import dataclass
 
-__all__ = ["review_text"]
+__all__ = ["Opinion", "review_text"]
 
 _LIKE = (
     "the {t} side of it is exactly what I look for",
@@ -147,25 +149,49 @@ _SLOTS = {
 }
 
 
-def review_text(rng: random.Random, domain: str, rating: int, liked: list[str], disliked: list[str]) -> str:
-    """One review of two to six sentences.
+_DATED = (
+    "Written on {d}.",
+    "This was {d}.",
+    "Noted on {d}.",
+    "Tried it on {d}.",
+    "My words of {d}.",
+    "As of {d}.",
+    "Posted {d}.",
+)
 
-    Args:
-        rng: where the words come from.
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a review has to say.
+
+    Attributes:
         domain: product or restaurant, for the small talk.
         rating: 1 to 5; decides the tone.
         liked: traits that speak for the item in the writer's eyes, strongest first.
         disliked: traits that speak against it, strongest first.
+        when: when it is written; named in the text, so that no two people write the same.
     """
-    opener, vague = _tone(rating)
-    reasons = _reasons(rng, rating, liked, disliked)
+
+    domain: str
+    rating: int
+    liked: list[str]
+    disliked: list[str]
+    when: dt.datetime
+
+
+def review_text(rng: random.Random, opinion: Opinion) -> str:
+    """One review of two to seven sentences."""
+    opener, vague = _tone(opinion.rating)
+    reasons = _reasons(rng, opinion.rating, opinion.liked, opinion.disliked)
     head = rng.choice(opener) + (reasons[0] if reasons else rng.choice(vague))
     sentences = [_sentence(head)]
     sentences += [_sentence(reason) for reason in reasons[1:]]
     if reasons and rng.random() < 0.4:
         sentences.append(_sentence(rng.choice(vague)))
-    filler = rng.sample(_FILLER[domain], k=rng.choice((0, 1, 1, 2, 3)))
+    filler = rng.sample(_FILLER[opinion.domain], k=rng.choice((0, 1, 1, 2, 3)))
     sentences += [_fill(rng, text) for text in filler]
+    when = opinion.when
+    sentences.append(rng.choice(_DATED).format(d=f"{when:%B} {when.day}, {when.year} at {when:%H:%M}"))
     return " ".join(sentences)
 
 
