@@ -19,7 +19,7 @@ from forthwith.calibration import Binding
 from forthwith.errors import ArtifactError, ConfigError, DataError
 from forthwith.evaluation.predictions import Prediction
 
-__all__ = ["Fingerprint", "PredictionFile", "PredictionMeta", "Refusal", "file_sha256", "meta_path"]
+__all__ = ["Fingerprint", "PredictionFile", "PredictionMeta", "Refusal", "file_sha256", "meta_path", "read_meta"]
 
 
 class Fingerprint(BaseModel):
@@ -92,6 +92,18 @@ def file_sha256(path: str | Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path) from error
+
+
+def read_meta(predictions: str | Path) -> PredictionMeta:
+    """The sidecar of a prediction file.
+
+    Raises:
+        ArtifactError: there is none, or it is broken.
+    """
+    meta = _read_meta(Path(predictions))
+    if meta is None:
+        raise ArtifactError(f"{meta_path(predictions)} is missing, so what {predictions} belongs to is unknown")
+    return meta
 
 
 class PredictionFile:
