@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from forthwith.deciding import Decider
 from forthwith.decision import Decision
 from forthwith.errors import RequestError
-from forthwith.evaluation.decider import Decider, P
 from forthwith.evaluation.patience import Patience
 from forthwith.schema import Request
 
@@ -25,7 +25,7 @@ class Asking(NamedTuple, Generic[Tag]):
 
 
 def ask_all(
-    model: Decider[P],
+    model: Decider,
     askings: Iterable[Asking[Tag]],
     *,
     batch_tokens: int = 16_384,
@@ -45,14 +45,10 @@ def ask_all(
         EngineError: the model failed.
     """
     patience = patience or Patience()
-    batch: list[tuple[Tag, P | RequestError]] = []
+    batch: list[tuple[Tag, Any | RequestError]] = []
     tokens = 0
     for asking in askings:
-        try:
-            prepared: P | RequestError = model.prepare(asking.request, asking.families)
-            size = prepared.tokens
-        except RequestError as error:
-            prepared, size = error, 0
+        prepared, size = _prepare(model, asking)
         if batch and (tokens + size > batch_tokens or len(batch) >= batch_requests):
             yield from _decide(model, batch, patience)
             batch, tokens = [], 0
@@ -62,8 +58,16 @@ def ask_all(
         yield from _decide(model, batch, patience)
 
 
+def _prepare(model: Decider, asking: Asking[Any]) -> tuple[Any | RequestError, int]:
+    try:
+        prepared = model.prepare(asking.request, asking.families)
+    except RequestError as error:
+        return error, 0
+    return prepared, int(prepared.tokens)
+
+
 def _decide(
-    model: Decider[P], batch: list[tuple[Tag, P | RequestError]], patience: Patience
+    model: Decider, batch: list[tuple[Tag, Any | RequestError]], patience: Patience
 ) -> list[tuple[Tag, Decision | RequestError]]:
     ready = [prepared for _, prepared in batch if not isinstance(prepared, RequestError)]
     decisions = iter(patience.call(lambda: model.decide_prepared(ready)) if ready else [])

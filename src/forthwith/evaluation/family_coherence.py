@@ -20,9 +20,9 @@ from forthwith.coherence import (
     sure_loss,
     unit_bet_loss,
 )
+from forthwith.deciding import Decider
 from forthwith.errors import DataError, RequestError
 from forthwith.evaluation.asking import Asking, ask_all
-from forthwith.evaluation.decider import Decider, P
 from forthwith.evaluation.patience import Patience
 from forthwith.schema import Record, Request, option_keys
 
@@ -95,7 +95,7 @@ class CoherenceReport(_Frozen):
 
 def ask_families(
     records: Iterable[Record],
-    model: Decider[P],
+    model: Decider,
     *,
     seed: str = "20260930",
     batch_tokens: int = 16_384,

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from forthwith.deciding import Decider
 from forthwith.decision import Decision
 from forthwith.errors import DataError, EngineError, RequestError
 from forthwith.evaluation.checkpoint import Fingerprint, PredictionFile, PredictionMeta, Refusal, file_sha256
-from forthwith.evaluation.decider import Decider, P, is_remote
 from forthwith.evaluation.patience import Patience
 from forthwith.evaluation.predictions import Prediction
 from forthwith.schema import BadLine, Record, Request, iter_records
@@ -30,7 +30,7 @@ class PredictOptions:
 
     Attributes:
         batch_tokens: most tokens decided together; a longer record goes alone.
-        batch_records: most records decided together; None: 64, or 1 for a remote model, to keep each answer.
+        batch_records: most records decided together; None: 32, or 1 for a remote model, to keep each answer.
         limit: stop after this many records of the file.
         keep_going: list lines and records that cannot be answered, instead of stopping at the first.
         concurrency: batches in flight; None: 1, or 4 for a remote model.
@@ -55,15 +55,15 @@ class PredictProgress(NamedTuple):
     input_tokens: int
 
 
-class _Item(NamedTuple, Generic[P]):
+class _Item(NamedTuple):
     record: Record
     qids: tuple[str, ...]
-    prepared: P
+    prepared: Any
 
 
 def predict(
     records: str | Path,
-    model: Decider[P],
+    model: Decider,
     out: str | Path,
     *,
     options: PredictOptions | None = None,
@@ -101,13 +101,13 @@ def predict(
         return meta
 
 
-class _Run(Generic[P]):
+class _Run:
     """One pass over the data, writing what is not there yet."""
 
     def __init__(
         self,
         path: Path,
-        model: Decider[P],
+        model: Decider,
         file: PredictionFile,
         options: PredictOptions,
         fingerprint: Fingerprint,
@@ -118,14 +118,14 @@ class _Run(Generic[P]):
         self.records, self.refused, self.was_limited = 0, 0, False
         self.refusals: list[Refusal] = []
         self.started = time.monotonic()
-        remote = is_remote(model.binding)
-        self.batch_records = options.batch_records or (1 if remote else 64)
+        remote = model.binding.weights_sha256.startswith("remote:")
+        self.batch_records = options.batch_records or (1 if remote else 32)
         self.concurrency = options.concurrency or (4 if remote else 1)
 
     def answer_all(self) -> None:
         """Ask batch after batch, at most `concurrency` at a time, and write each as it comes back."""
         with ThreadPoolExecutor(max_workers=self.concurrency) as pool:
-            flying: dict[Future[list[Decision]], list[_Item[P]]] = {}
+            flying: dict[Future[list[Decision]], list[_Item]] = {}
             try:
                 for batch in self._batches():
                     if len(flying) >= self.concurrency:
@@ -158,10 +158,10 @@ class _Run(Generic[P]):
             refusals=self.refusals,
         )
 
-    def _decide(self, prepared: Sequence[P]) -> list[Decision]:
+    def _decide(self, prepared: Sequence[Any]) -> list[Decision]:
         return self.options.patience.call(lambda: self.model.decide_prepared(prepared))
 
-    def _land(self, flying: dict[Future[list[Decision]], list[_Item[P]]]) -> None:
+    def _land(self, flying: dict[Future[list[Decision]], list[_Item]]) -> None:
         finished, _ = wait(flying, return_when=FIRST_COMPLETED)
         for future in finished:
             batch = flying.pop(future)
@@ -179,8 +179,8 @@ class _Run(Generic[P]):
             self.records += len(batch)
             self._report()
 
-    def _batches(self) -> Iterator[list[_Item[P]]]:
-        batch: list[_Item[P]] = []
+    def _batches(self) -> Iterator[list[_Item]]:
+        batch: list[_Item] = []
         tokens = 0
         for record in self._records():
             item = self._prepare(record)
@@ -212,7 +212,7 @@ class _Run(Generic[P]):
         if not seen and not self.refused:
             raise DataError("holds no records", self.path)
 
-    def _prepare(self, record: Record) -> _Item[P] | None:
+    def _prepare(self, record: Record) -> _Item | None:
         """The questions of a record that have no line yet, ready to ask; None if there are none or it is refused."""
         qids = tuple(qid for qid in record.questions if (record.id, qid) not in self.file.done)
         if not qids:
@@ -228,7 +228,7 @@ class _Run(Generic[P]):
             return None
         return _Item(record, qids, prepared)
 
-    def _refuse_batch(self, batch: list[_Item[P]], error: RequestError) -> None:
+    def _refuse_batch(self, batch: list[_Item], error: RequestError) -> None:
         """A request failed only when it was asked: find out whose it is by asking one by one."""
         for item in batch:
             try:
@@ -249,7 +249,7 @@ class _Run(Generic[P]):
         if len(self.refusals) < _LISTED_REFUSALS:
             self.refusals.append(Refusal(where=where, reason=reason))
 
-    def _lines(self, item: _Item[P], decision: Decision) -> list[Prediction]:
+    def _lines(self, item: _Item, decision: Decision) -> list[Prediction]:
         return _lines(item, decision, self.model.binding.readout)
 
     def _report(self) -> None:
@@ -257,7 +257,7 @@ class _Run(Generic[P]):
             self.on_progress(PredictProgress(self.records, len(self.file.done), self.file.input_tokens))
 
 
-def _lines(item: _Item[P], decision: Decision, readout: str) -> list[Prediction]:
+def _lines(item: _Item, decision: Decision, readout: str) -> list[Prediction]:
     """The lines of one record. A request's tokens are spread over its lines so that lines sum to requests."""
     count = len(item.qids)
     usage = decision.usage

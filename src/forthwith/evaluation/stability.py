@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
+from forthwith.deciding import Decider
 from forthwith.decision import Answer, Decision
 from forthwith.errors import DataError, RequestError
 from forthwith.evaluation.asking import Asking, ask_all
-from forthwith.evaluation.decider import Decider, P
 from forthwith.evaluation.patience import Patience
 from forthwith.evaluation.rewordings import Variant, label_words, option_orders, paraphrases
 from forthwith.schema import Noul, Question, Record, Request
@@ -103,7 +103,7 @@ class _Pair:
 
 
 def measure_stability(
-    records: Iterable[Record], model: Decider[P], *, options: StabilityOptions | None = None
+    records: Iterable[Record], model: Decider, *, options: StabilityOptions | None = None
 ) -> StabilityReport:
     """Ask every question in other ways and compare.
 
