@@ -4,6 +4,7 @@ Takes questions and float64 distributions; gives sibling questions, projections 
 """
 
 from forthwith.coherence.families import MAX_SIBLINGS, Family, build_family
+from forthwith.coherence.linked import LinkedRequest, coherent_answers, link_request
 from forthwith.coherence.projection import (
     INCOHERENT_ABOVE,
     Projection,
@@ -20,10 +21,13 @@ __all__ = [
     "INCOHERENT_ABOVE",
     "MAX_SIBLINGS",
     "Family",
+    "LinkedRequest",
     "Projection",
     "build_family",
+    "coherent_answers",
     "coherent_probabilities",
     "family_vector",
+    "link_request",
     "project",
     "sure_loss",
     "sure_loss_gradient",
