@@ -180,9 +180,13 @@ def option_texts(questions: Mapping[str, Any]) -> Iterator[str]:
 
 def _candidates(text: str) -> Iterator[Hit]:
     for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            if _is_real(kind, match):
+        position = 0
+        while (match := pattern.search(text, position)) is not None:
+            is_real = _is_real(kind, match)
+            if is_real:
                 yield Hit(kind, match.start(), match.end(), match.group())
+            # Of two words that are no person, the second may be the given name of one.
+            position = match.end(1) if match.lastindex == 2 and not is_real else match.end()
     for header in _HEADER.finditer(text):
         for person in _PERSON.finditer(header.group("people")):
             if not _ORGANISATION.search(person.group()):

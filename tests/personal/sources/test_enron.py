@@ -68,7 +68,7 @@ def test_broken_files_missing_columns_and_empty_draws_are_named(tmp_path: Path):
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         load_enron((broken,))
     pl.DataFrame({"message_id": ["x"]}).write_parquet(broken)
-    with pytest.raises(DataError, match="columns message_id, body"):
+    with pytest.raises(DataError, match="columns message_id, date, body"):
         load_enron((broken,))
     with pytest.raises(DataError, match="80 characters"):
         load_enron((_write(tmp_path / "short.parquet", ["short"]),))

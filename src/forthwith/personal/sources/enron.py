@@ -37,7 +37,8 @@ def load_enron(paths: tuple[Path, ...], rules: EnronRules | None = None) -> tupl
     """The drawn mails (the table `emails`, in drawing order) and counts of what was left out.
 
     Two passes: ranks of all usable mails first, then the text of those drawn. The rank is
-    `sha256("<seed>:<message_id>")`; of mails with the same body the first read counts.
+    `sha256("<seed>:<message_id>")`; of mails with the same body the first read counts. A mail
+    without a readable date is not usable.
 
     Raises:
         DataError: a file is missing, is no parquet file, lacks a column, or holds no usable mail.
@@ -46,10 +47,10 @@ def load_enron(paths: tuple[Path, ...], rules: EnronRules | None = None) -> tupl
     seen: set[bytes] = set()
     ranked: list[tuple[str, int]] = []
     read = 0
-    for number, (message_id, body) in enumerate(_columns(paths, ("message_id", "body"))):
+    for number, (message_id, date, body) in enumerate(_columns(paths, ("message_id", "date", "body"))):
         read += 1
         digest = hashlib.sha256(body.encode()).digest()
-        if len(body) >= rules.min_body_chars and message_id and digest not in seen:
+        if len(body) >= rules.min_body_chars and message_id and digest not in seen and parse_date(date):
             seen.add(digest)
             ranked.append((hashlib.sha256(f"{rules.seed}:{message_id}".encode()).hexdigest(), number))
     if not ranked:
