@@ -25,6 +25,8 @@ from forthwith.schema import Choice, Noul, Request, Score, option_descriptions, 
 
 __all__ = ["TextReadout"]
 
+_NOTHING = "-"  # an option without any text must still be something to read
+
 
 class TextReadout:
     """Option text likelihood, less that under a content-free state."""
@@ -83,8 +85,8 @@ def _option_texts(question: Noul | Choice | Score) -> list[str]:
             return ["No", "Yes"]
         case Choice():
             return [
-                option_text(key, description, show_key=False) or key
+                option_text(key, description, show_key=False) or key or _NOTHING
                 for key, description in zip(option_keys(question), option_descriptions(question), strict=True)
             ]
         case Score():
-            return [option_text("", description, show_key=False) or "-" for description in question.criteria]
+            return [option_text("", description, show_key=False) or _NOTHING for description in question.criteria]

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forthwith.calibration import Binding, Calibration, Thresholds, softmax
+from forthwith.errors import ArtifactError, ConfigError, ContextTooLongError, RequestError, UnknownModelError
+from forthwith.model import Model, load_decider
+from forthwith.readout import BranchReadout, LabelReadout
+from forthwith.schema import Choice, Noul, Record, Request, Score
+from forthwith.testing import ScriptedEngine, tiny_encoder
+
+ENCODER = tiny_encoder()
+QUESTIONS = {"n": Noul(instructions="Lost?"), "c": Choice(criteria={"a": None, "b": None, "c": None})}
+
+
+def model(calibration: Calibration | None = None, engine: ScriptedEngine | None = None) -> Model:
+    return Model(engine or ScriptedEngine(), ENCODER, BranchReadout(), calibration, name="tiny")
+
+
+def calibration(**changes: Any) -> Calibration:
+    return Calibration(binding=model().binding, **changes)
+
+
+def requests(count: int) -> list[Request]:
+    return [Request(state=f"state {index} " * (index + 1), questions=QUESTIONS) for index in range(count)]
+
+
+def test_a_decision_says_who_answered_and_at_what_cost() -> None:
+    decision = model().decide("the state", QUESTIONS)
+    assert (decision.model, decision.calibrated, len(decision.bundle_id)) == ("tiny", False, 12)
+    assert decision.usage.input_tokens > 50
+    assert decision.usage.leaves == 4
+    assert decision["n"].verdict is None
+    assert {answer.family for answer in decision.answers.values()} == {None}
+
+
+def test_plain_json_records_and_requests_are_answered_alike() -> None:
+    run = model()
+    plain = {"state": "s", "questions": {"n": {"type": "noul", "instructions": "Lost?"}}}
+    record = Record(id="r", state="s", questions={"n": Noul(instructions="Lost?")})
+    first = run.decide("s", {"n": Noul(instructions="Lost?")})["n"].log_scores
+    for same in (run.decide(plain), run.decide(record), next(run.decide_many([plain])), next(run.decide_many([record]))):
+        assert same["n"].log_scores.tolist() == first.tolist()
+
+
+def test_many_equal_one_by_one_whatever_the_batch() -> None:
+    one_by_one = [model().decide(request) for request in requests(9)]
+    for batch_tokens in (1, 300, 100_000):
+        for single, batched in zip(one_by_one, model().decide_many(requests(9), batch_tokens=batch_tokens), strict=True):
+            for qid in QUESTIONS:
+                assert batched[qid].log_scores.tolist() == single[qid].log_scores.tolist()
+
+
+def test_decide_many_is_lazy() -> None:
+    def endless() -> Any:
+        while True:
+            yield requests(1)[0]
+
+    assert next(model().decide_many(endless())).answers.keys() == {"n", "c"}
+
+
+def test_async_and_threads_take_turns() -> None:
+    run = model()
+    expected = run.decide("s", QUESTIONS)["c"].log_scores.tolist()
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*(run.adecide("s", QUESTIONS) for _ in range(8)))
+
+    assert all(decision["c"].log_scores.tolist() == expected for decision in asyncio.run(many()))
+    active: list[int] = []
+
+    def watch(_trees: Any) -> None:
+        active.append(threading.active_count())
+        assert busy.acquire(blocking=False)
+        busy.release()
+
+    busy = threading.Lock()
+    watched = model(engine=ScriptedEngine(before=watch))
+    threads = [threading.Thread(target=watched.decide, args=("s", QUESTIONS)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(active) == 4
+
+
+def test_calibration_is_applied_and_bound() -> None:
+    fitted = calibration(
+        temperature={"choice": 2.0, "noul": 0.5},
+        noul_bias=0.3,
+        family_temperature={"queues": 4.0},
+        thresholds=Thresholds(
+            error_budget=0.05, confidence_level=0.95, method="test", by_family={"queues": 0.0, "hard": None}, by_type={"noul": 0.0}
+        ),
+    )  # fmt: skip
+    plain = model().decide("s", QUESTIONS)
+    decision = model(fitted).decide("s", QUESTIONS, families={"c": "queues"})
+    assert decision.calibrated
+    assert decision["c"].log_scores.tolist() == plain["c"].log_scores.tolist()
+    assert decision["c"].probabilities.tolist() == pytest.approx(softmax(plain["c"].log_scores / 4).tolist())
+    shifted = plain["n"].log_scores + np.array([0.0, 0.3])
+    assert decision["n"].probabilities.tolist() == pytest.approx(softmax(shifted / 0.5).tolist())
+    assert (decision["c"].verdict, decision["n"].verdict) == ("automate", "automate")
+    assert model(fitted).decide("s", QUESTIONS)["c"].verdict == "ask"  # no threshold for choices as such
+    assert model(fitted).decide("s", QUESTIONS, families={"c": "hard"})["c"].verdict == "ask"
+    assert model(fitted).bundle_id != model().bundle_id
+
+
+@pytest.mark.parametrize("field", ["weights_sha256", "adapter_sha256", "template_sha256", "readout", "precision"])
+def test_a_calibration_of_another_model_is_refused(field: str) -> None:
+    binding = Binding(**(model().binding.model_dump() | {field: "other"}))
+    with pytest.raises(ArtifactError, match=f"was fitted on another {field}"):
+        model(Calibration(binding=binding))
+
+
+def test_a_record_names_its_families() -> None:
+    record = Record(id="r", state="s", questions={"n": QUESTIONS["n"]}, meta={"task": "parcels"})
+    assert model().decide(record)["n"].family == "parcels"
+
+
+def test_too_long_a_request_names_tokens_and_limit() -> None:
+    run = model(engine=ScriptedEngine(max_tokens=100))
+    with pytest.raises(ContextTooLongError, match=r"needs \d+ tokens and the model reads at most 100"):
+        run.decide("word " * 200, QUESTIONS)
+
+
+def test_a_megabyte_of_state_is_refused_not_cut() -> None:
+    with pytest.raises(ContextTooLongError):
+        model().decide("x" * 1_000_000, QUESTIONS)
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(RequestError, match="questions: is empty"):
+        model().decide("s", {})
+    with pytest.raises(RequestError, match="state: must be a string"):
+        model().decide(3, QUESTIONS)
+    with pytest.raises(RequestError, match="state: must be a string"):
+        list(model().decide_many([{"state": None, "questions": {"n": {"type": "noul", "instructions": "?"}}}]))
+
+
+def test_names_that_mean_nothing_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownModelError, match=r"unknown model .*none\.gguf"):
+        Model.load(str(tmp_path / "none.gguf"))
+    with pytest.raises(ArtifactError, match=r"holds no \*\.safetensors file"):
+        Model.load(str(tmp_path))
+    with pytest.raises(ConfigError, match="unknown readout 'brunch'"):
+        Model.load(str(tmp_path), readout="brunch")
+    with pytest.raises(ConfigError, match="a remote API takes no readout"):
+        load_decider("systemone:http://127.0.0.1:1", readout="branch")
+
+
+def test_probabilities_sum_to_one_for_every_readout() -> None:
+    for readout in (BranchReadout(), LabelReadout(orders=2)):
+        decision = Model(ScriptedEngine(), ENCODER, readout).decide("s", {**QUESTIONS, "s": Score(criteria=["a"] * 10)})
+        for answer in decision.answers.values():
+            assert abs(answer.probabilities.sum() - 1) < 1e-9
