@@ -9,7 +9,7 @@ import pytest
 
 from forthwith.errors import ArtifactError, ConfigError, DataError
 from forthwith.personal.exchange import export_requests, ingest_texts
-from forthwith.personal.render_request import RenderRequest, WriterStyle, check_text, repair_text
+from forthwith.personal.render_request import RenderRequest, TextProblem, WriterStyle, check_text, repair_text
 
 STYLE = WriterStyle("log", "plain", "chat log", notes="short lines")
 
@@ -74,7 +74,7 @@ def test_broken_exports_missing_files_and_odd_batch_counts_are_named(tmp_path: P
 
 def test_the_repair_note_names_what_is_missing_but_nothing_forbidden():
     request = RenderRequest("a", STYLE, {}, ("Request A", "$50"), ("secret",))
-    problems = check_text(request, "Request A and a secret for Bob", lambda _: ["Bob"])
+    problems = check_text(request, "Request A and a secret for Bob", lambda _: [TextProblem("not_in_snapshot", "Bob")])
     note = repair_text(problems)
     assert [problem.kind for problem in problems] == [
         "missing_required_anchor",

@@ -15,7 +15,7 @@ import pytest
 from forthwith.errors import ConfigError, DataError, EngineError, OverloadedError
 from forthwith.personal.render_cache import CachedAnswer, RenderCache
 from forthwith.personal.render_chat import ChatSettings, ChatWriter, CostCeilingError
-from forthwith.personal.render_request import RenderRequest, WriterStyle
+from forthwith.personal.render_request import RenderRequest, TextProblem, WriterStyle
 
 STYLE = WriterStyle("log", "plain", "chat log")
 GOOD = "Request A: spend at most $50.\n\nOn 2021-03-09 it was said."
@@ -124,10 +124,12 @@ def test_a_text_that_stays_wrong_is_dropped_with_its_reasons(server: ChatServer,
     assert "$75" not in server.bodies[1]["messages"][3]["content"]
 
 
-def test_an_invention_found_by_the_inventory_is_named_in_the_repair(server: ChatServer, tmp_path: Path):
+def test_an_invention_found_by_a_further_check_is_named_in_the_repair(server: ChatServer, tmp_path: Path):
     server.script = [says(GOOD + " Bob agreed.")]
     with _writer(server, tmp_path) as writer:
-        written = writer.write(_request(), lambda text: ["Bob"] if "Bob" in text else [])
+        written = writer.write(
+            _request(), lambda text: [TextProblem("not_in_snapshot", "Bob")] if "Bob" in text else []
+        )
     assert (written.status, written.rounds) == ("kept", 2)
     assert '- "Bob"' in server.bodies[1]["messages"][3]["content"]
 

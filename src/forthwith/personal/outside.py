@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from forthwith.personal.fragment import DraftRecord
 from forthwith.personal.render import RenderedRecord, style, wrap_text
-from forthwith.personal.render_request import RenderRequest, WriterStyle
+from forthwith.personal.render_request import RenderRequest, TextProblem, WriterStyle
 from forthwith.personal.snapshot import snapshot_payload
+from forthwith.personal.verify import verify_record
 
-__all__ = ["render_request", "rendered_by", "writer_style"]
+__all__ = ["render_request", "rendered_by", "text_check", "writer_style"]
 
 _LANGUAGES = {
     "en": "English",
@@ -50,3 +53,15 @@ def render_request(draft: DraftRecord) -> RenderRequest:
 def rendered_by(draft: DraftRecord, text: str, renderer: str) -> RenderedRecord:
     """A writer's text as a record: our questions, buried documents inserted, anchors as the list asked for them."""
     return wrap_text(draft, text, renderer)
+
+
+def text_check(draft: DraftRecord) -> Callable[[str], list[TextProblem]]:
+    """The verifier as a check of a writer's text; whatever is not an invented value is reported without its content."""
+
+    def check(text: str) -> list[TextProblem]:
+        problems = verify_record(draft, rendered_by(draft, text, "outside")).problems
+        strays = [TextProblem("not_in_snapshot", p.detail) for p in problems if p.kind == "not_in_snapshot"]
+        others = any(p.kind != "not_in_snapshot" for p in problems)
+        return [*strays, *([TextProblem("does_not_match", "")] if others else [])]
+
+    return check

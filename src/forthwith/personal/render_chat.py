@@ -32,7 +32,10 @@ from forthwith.personal.render_request import (
     user_text,
 )
 
-__all__ = ["ChatSettings", "ChatWriter", "CostCeilingError", "WrittenText"]
+__all__ = ["ChatSettings", "ChatWriter", "CostCeilingError", "TextCheck", "WrittenText"]
+
+TextCheck = Callable[[str], list[TextProblem]]
+"""What else is wrong with a text."""
 
 _CHARS_PER_TOKEN = 2  # a low guess on purpose: reservations err on the expensive side
 
@@ -171,7 +174,7 @@ class ChatWriter:
         """Currency units spent by this writer."""
         return self._spending.spent
 
-    def write(self, request: RenderRequest, inventory: Callable[[str], list[str]] | None = None) -> WrittenText:
+    def write(self, request: RenderRequest, further: TextCheck | None = None) -> WrittenText:
         """The text for one request, after at most one repair round.
 
         Raises:
@@ -183,7 +186,7 @@ class ChatWriter:
             {"role": "user", "content": user_text(request)},
         ]
         first, paid_first = self._answer(messages)
-        problems = _problems(request, first, inventory)
+        problems = _problems(request, first, further)
         if not problems:
             return self._written(request, first.text, [], 1, (paid_first,))
         messages += [
@@ -191,14 +194,14 @@ class ChatWriter:
             {"role": "user", "content": repair_text(problems)},
         ]
         second, paid_second = self._answer(messages)
-        return self._written(request, second.text, _problems(request, second, inventory), 2, (paid_first, paid_second))
+        return self._written(request, second.text, _problems(request, second, further), 2, (paid_first, paid_second))
 
     def write_all(
         self,
         requests: Iterable[RenderRequest],
         *,
         concurrency: int = 4,
-        inventory: Callable[[RenderRequest], Callable[[str], list[str]]] | None = None,
+        further: Callable[[RenderRequest], TextCheck] | None = None,
     ) -> Iterator[WrittenText]:
         """The texts of many requests in their order, with `concurrency` calls in flight.
 
@@ -209,7 +212,7 @@ class ChatWriter:
         with ThreadPoolExecutor(concurrency) as pool:
 
             def submit(request: RenderRequest) -> Future[WrittenText]:
-                return pool.submit(self.write, request, inventory(request) if inventory else None)
+                return pool.submit(self.write, request, further(request) if further else None)
 
             window = [submit(request) for request in islice(pending, 2 * concurrency)]
             try:
@@ -296,11 +299,9 @@ class ChatWriter:
         return _parse(url, response, body)
 
 
-def _problems(
-    request: RenderRequest, answer: CachedAnswer, inventory: Callable[[str], list[str]] | None
-) -> list[TextProblem]:
+def _problems(request: RenderRequest, answer: CachedAnswer, further: TextCheck | None) -> list[TextProblem]:
     cut = [TextProblem("cut_off", answer.text[-40:])] if answer.finish_reason == "length" else []
-    return check_text(request, answer.text, inventory) + cut
+    return check_text(request, answer.text, further) + cut
 
 
 def _retry_after(response: httpx.Response) -> float:

@@ -27,7 +27,12 @@ __all__ = [
 ]
 
 ProblemKind = Literal[
-    "empty_render", "missing_required_anchor", "forbidden_anchor_present", "not_in_snapshot", "cut_off"
+    "empty_render",
+    "missing_required_anchor",
+    "forbidden_anchor_present",
+    "not_in_snapshot",
+    "does_not_match",
+    "cut_off",
 ]
 
 _ROLE = (
@@ -105,21 +110,21 @@ def prompt_sha256(request: RenderRequest) -> str:
 
 
 def check_text(
-    request: RenderRequest, text: str, inventory: Callable[[str], list[str]] | None = None
+    request: RenderRequest, text: str, further: Callable[[str], list[TextProblem]] | None = None
 ) -> list[TextProblem]:
     """What is wrong with a text; nothing when it may be used.
 
     Args:
         request: what was asked for.
         text: what came back.
-        inventory: gives the numbers, dates and names of a text that its snapshot does not hold.
+        further: what else is wrong with a text, such as values that its snapshot does not hold.
     """
     if not text.strip():
         return [TextProblem("empty_render", text)]
     problems = [TextProblem("missing_required_anchor", anchor) for anchor in absent(text, request.required)]
     problems += [TextProblem("forbidden_anchor_present", anchor) for anchor in present(text, request.forbidden)]
-    if inventory is not None:
-        problems += [TextProblem("not_in_snapshot", extra) for extra in inventory(text)]
+    if further is not None:
+        problems += [problem for problem in further(text) if problem not in problems]
     return problems
 
 
@@ -136,6 +141,8 @@ def repair_text(problems: list[TextProblem]) -> str:
         lines += [f"- {json.dumps(found, ensure_ascii=False)}" for found in extra]
     if any(problem.kind == "forbidden_anchor_present" for problem in problems):
         lines += ["It says something that the snapshot does not say. Keep strictly to the snapshot."]
+    if any(problem.kind == "does_not_match" for problem in problems):
+        lines += ["Not all of it matches the snapshot. Say each entry in a sentence of its own, values together."]
     if any(problem.kind == "empty_render" for problem in problems):
         lines += ["It was empty."]
     if any(problem.kind == "cut_off" for problem in problems):
