@@ -10,7 +10,7 @@ import pytest
 from forthwith.errors import ConfigError, DataError
 from forthwith.evaluation.align import AlignConfig, align, align_files
 from forthwith.evaluation.predictions import Prediction, read_predictions
-from forthwith.schema import parse_record
+from forthwith.schema import parse_record, state_sha256
 
 
 def record(name: str, label: object = "b", **meta):
@@ -135,3 +135,11 @@ def test_files_are_read_and_a_bad_line_is_named(tmp_path) -> None:
         align_files(preds, data)
     with pytest.raises(DataError, match="cannot be read"):
         list(read_predictions(tmp_path / "absent.jsonl"))
+
+
+def test_data_that_the_model_was_trained_on_is_refused_by_hash() -> None:
+    trained = frozenset({state_sha256("text")})
+    with pytest.raises(DataError, match=r"1 records whose state the model was trained on \(first: r1\)"):
+        align([prediction("r1")], [record("r1")], AlignConfig(training_hashes=trained))
+    assert len(align([prediction("r1")], [record("r1")], AlignConfig(training_hashes=frozenset({"other"})))) == 1
+    assert state_sha256({"b": 1, "a": [2]}) == state_sha256({"a": [2], "b": 1}) != state_sha256({"a": [2], "b": 2})

@@ -14,7 +14,7 @@ from forthwith.calibration import ScoredQuestion, ScoredQuestions
 from forthwith.errors import ConfigError, DataError
 from forthwith.evaluation.predictions import Prediction, read_predictions
 from forthwith.metrics import FloatArray, IntArray
-from forthwith.schema import Record, option_keys, read_records
+from forthwith.schema import Record, option_keys, read_records, state_sha256
 
 __all__ = ["AlignConfig", "AlignedQuestions", "align", "align_files"]
 
@@ -35,12 +35,14 @@ class AlignConfig:
         slice_fields: meta fields to report by; the usual ones that occur where None.
         is_sealed: errors give counts only, never an id.
         needs_targets: refuse records without a target; otherwise they are counted and left out.
+        training_hashes: `state_sha256` of the states a model was trained on; a record with one of them is refused.
     """
 
     cluster_by: ClusterBy = "user"
     slice_fields: tuple[str, ...] | None = None
     is_sealed: bool = False
     needs_targets: bool = False
+    training_hashes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,9 @@ class _Rows:
     def add(self, record: Record) -> None:
         """Take the questions of one record."""
         self._n_records += 1
+        trained_on = self._config.training_hashes
+        if trained_on and state_sha256(record.state) in trained_on:
+            self._faults.add("records whose state the model was trained on", record.id)
         user = record.user_id if self._config.cluster_by == "user" else None
         cluster = record.cluster_id if user is None else f"user:{user}"
         kept = {name: value for name, value in record.meta.items() if isinstance(value, str | int | float | bool)}

@@ -1,5 +1,6 @@
 """What is asked and what is right: states, questions, requests, records, targets."""
 
+from forthwith.schema.hashes import state_sha256
 from forthwith.schema.json_text import MAX_DEPTH, JsonValue, check_json_value, parse_json
 from forthwith.schema.questions import (
     MAX_LEVELS,
@@ -51,4 +52,5 @@ __all__ = [
     "read_records",
     "records_from_stream",
     "request_error",
+    "state_sha256",
 ]
