@@ -1,1 +1,1 @@
-"""Decisions over HTTP: the app, its scheduler, and one module a wire dialect. Nothing is imported here, so dialects work alone."""
+"""Decisions over HTTP: the app, its scheduler, one module a wire dialect. Imports nothing, so dialects work alone."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from forthwith.errors import (
+    ArtifactError,
     ContextTooLongError,
     EngineError,
     FieldProblem,
@@ -73,6 +74,8 @@ def failure_of(error: Exception) -> Failure:
             return Failure(422, "invalid_request", str(error)[:_MAX_MESSAGE], _problems(error))
         case OverloadedError():
             return Failure(429, "overloaded", str(error), retry_after_s=error.retry_after_s)
+        case ArtifactError():
+            return Failure(503, "model_changed", "the model's files changed since they were loaded; reload the server")
         case EngineError() if error.retryable:
             return Failure(503, "engine_unavailable", "the model cannot be reached now; try again", retry_after_s=1.0)
         case _:

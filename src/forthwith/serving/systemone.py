@@ -1,4 +1,4 @@
-"""The System One wire dialect (`POST /v1/systemone`): JSON members to a request, a decision to JSON members, errors likewise.
+"""The System One wire dialect (`POST /v1/systemone`): members to a request, a decision to members, errors likewise.
 
 Plain dictionaries in and out, full precision. Imports no web framework, so a command can print the same JSON.
 """
@@ -12,9 +12,10 @@ from typing import Any, cast
 from forthwith.decision import Answer, Decision
 from forthwith.errors import FieldProblem, RequestError
 from forthwith.schema import Request, Score, parse_request
+from forthwith.serving.dialect import Asked, Dialect
 from forthwith.serving.failures import Failure
 
-__all__ = ["read_request", "render_failure", "render_models", "render_response"]
+__all__ = ["SYSTEM_ONE", "read_request", "render_failure", "render_models", "render_response"]
 
 _QUESTION_FIELDS = ("type", "instructions", "criteria")
 _MOST_NAME_BYTES = 4096
@@ -28,7 +29,7 @@ def read_request(payload: object) -> Request:
     """
     if not isinstance(payload, Mapping):
         raise _refusal((), "a request must be an object with state and questions", "model_type")
-    body = cast(Mapping[str, Any], payload)
+    body = cast("Mapping[str, Any]", payload)
     if body.get("assets") is not None:
         raise _refusal(("assets",), "this server reads text only; leave assets out", "unsupported")
     known = {name: body[name] for name in ("state", "model") if name in body}
@@ -58,7 +59,7 @@ def render_response(decision: Decision, request: Request) -> dict[str, Any]:
 
 
 def render_failure(failure: Failure) -> dict[str, Any]:
-    """The body of an error: a list for fields at fault, an object with `error_type` and `message` for everything else."""
+    """The body of an error: a list for fields at fault, else an object with `error_type` and `message`."""
     if failure.problems:
         items = [
             {"loc": ["body", *problem.field], "msg": problem.message, "type": problem.kind}
@@ -82,7 +83,7 @@ def _questions(given: object) -> object:
     if not isinstance(given, Mapping):
         return given
     questions: dict[str, Any] = {}
-    for qid, question in cast(Mapping[str, Any], given).items():
+    for qid, question in cast("Mapping[str, Any]", given).items():
         if not qid or len(qid.encode("utf-8", "surrogatepass")) > _MOST_NAME_BYTES:
             message = f"a question id must have 1 to {_MOST_NAME_BYTES} bytes; name the question"
             raise _refusal(("questions", qid[:40]), message, "value_error")
@@ -93,7 +94,7 @@ def _questions(given: object) -> object:
 def _question(qid: str, given: object) -> object:
     if not isinstance(given, Mapping):
         return given
-    members = cast(Mapping[str, Any], given)
+    members = cast("Mapping[str, Any]", given)
     if members.get("type") == "box":
         raise _refusal(("questions", qid), "box questions need images, which this server does not read", "unsupported")
     return {name: members[name] for name in _QUESTION_FIELDS if name in members}
@@ -122,3 +123,12 @@ def _answer(answer: Answer, question: object) -> dict[str, Any]:
 
 def _refusal(field: tuple[str | int, ...], message: str, kind: str) -> RequestError:
     return RequestError(message, (FieldProblem(field, message, kind),))
+
+
+def _read(payload: object) -> Asked:
+    request = read_request(payload)
+    return Asked(request, lambda decision: render_response(decision, request))
+
+
+SYSTEM_ONE = Dialect("systemone", _read, render_failure)
+"""The dialect, for the app."""

@@ -1,0 +1,183 @@
+"""One serving process: loads the model, warms it, then opens the port; on SIGTERM it answers what it has and leaves."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from forthwith.errors import ConfigError
+from forthwith.model import Model
+from forthwith.serving.app import DecisionService, create_app
+from forthwith.serving.connections import allow_open_files, bounded_protocol
+from forthwith.serving.request_log import configure_logging
+from forthwith.serving.settings import RequestLimits, ServingSettings
+from forthwith.serving.tracing import configured_traces
+
+__all__ = ["ModelChoice", "ServerPlan", "bind", "serve_here", "warm_up"]
+
+_log = logging.getLogger("forthwith.serving")
+_BACKLOG = 2048
+_SWITCH_S = (
+    0.001  # the event loop and the model's thread take turns; the default of 5 ms would be most of a short answer
+)
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Which model to load, as `Model.load` takes it."""
+
+    name: str | None = None
+    adapter: str | None = None
+    readout: str | None = None
+    calibration: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    cache_dir: str | None = None
+    threads: int | None = None
+
+    def load(self) -> Model:
+        """Load it."""
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
+        return Model.load(
+            self.name,
+            adapter=self.adapter,
+            readout=self.readout,
+            calibration=self.calibration,
+            device=self.device,
+            precision=self.precision,
+            cache_dir=None if self.cache_dir is None else Path(self.cache_dir),
+        )
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """Everything one serving process needs to know.
+
+    Attributes:
+        load: gives the model; must be picklable for worker processes.
+        settings: limits, keys, names.
+        log_level: debug, info, warning or error.
+        traces: OTLP/HTTP endpoint, or None.
+        drain_s: how long a stopping process still takes requests, so that clients move on between two of theirs.
+        answer_s: how long it then waits for the answers it owes.
+    """
+
+    load: Callable[[], Model] = field(default_factory=lambda: ModelChoice().load)
+    settings: ServingSettings = field(default_factory=ServingSettings)
+    log_level: str = "info"
+    traces: str | None = None
+    drain_s: float = 0.5
+    answer_s: float = 60.0
+
+
+class _DrainingServer(uvicorn.Server):
+    """Stops in two steps: requests are still taken and every answer closes its connection; then it leaves."""
+
+    def __init__(
+        self, config: uvicorn.Config, service: DecisionService, drain_s: float, ready: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._service = service
+        self._drain_s = drain_s
+        self._ready = ready
+        self._leave_at: float | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the port, then say so."""
+        await super().startup(sockets)
+        self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether it is time to leave."""
+        is_time = self._leave_at is not None and time.monotonic() >= self._leave_at
+        return await super().on_tick(counter) or is_time
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to drain; a second SIGINT leaves at once."""
+        del frame
+        if self._leave_at is None:
+            self._service.draining = True
+            self._leave_at = time.monotonic() + self._drain_s
+            _log.info("draining")
+        elif sig == signal.SIGINT:
+            self.should_exit = self.force_exit = True
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound TCP socket, not yet listening: until a process is ready, callers are refused.
+
+    Raises:
+        ConfigError: the address cannot be had.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+            0
+        ]
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another", "port"
+        ) from error
+    listener.setblocking(False)  # noqa: FBT003
+    return listener
+
+
+def warm_up(model: Model) -> None:
+    """Answer two made-up requests: no real one pays for first calls, and a model that fails fails here."""
+    question = {"type": "choice", "instructions": "Which?", "criteria": {"this": None, "that": None}}
+    for state in ("warm", "up " * 40):
+        model.decide(state, {"question": question, "other": {"type": "noul", "instructions": "Is it so?"}})
+
+
+def serve_here(plan: ServerPlan, listener: socket.socket, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve in this process until SIGTERM or SIGINT.
+
+    Args:
+        plan: what to serve.
+        listener: from `bind`.
+        ready: called when the port is open.
+    """
+    configure_logging(plan.log_level)
+    sys.setswitchinterval(_SWITCH_S)
+    model = plan.load()
+    warm_up(model)
+    limits = _fitting(plan.settings.limits)
+    app = create_app(model, plan.settings, traces=configured_traces(plan.traces))
+    config = uvicorn.Config(
+        app,
+        http=bounded_protocol(limits),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=int(limits.keep_alive_s),
+        timeout_graceful_shutdown=int(plan.answer_s),
+        backlog=_BACKLOG,
+    )
+    host, port = listener.getsockname()[:2]
+    fields = {"host": host, "port": port, "model": model.name, "bundle": model.bundle_id, "pid": os.getpid()}
+    _log.info("serving", extra={"fields": fields})
+    _DrainingServer(config, app.state.service, plan.drain_s, ready).run(sockets=[listener])
+
+
+def _fitting(limits: RequestLimits) -> RequestLimits:
+    connections = allow_open_files(limits.connections)
+    if connections < limits.connections:
+        fields = {"wanted": limits.connections, "allowed": connections}
+        _log.warning("the system allows fewer open files than connections are wanted", extra={"fields": fields})
+    return RequestLimits(**(vars(limits) | {"connections": connections}))
