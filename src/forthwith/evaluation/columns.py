@@ -9,7 +9,6 @@ import numpy as np
 from forthwith.calibration import Calibration
 from forthwith.calibration.scored import QUESTION_TYPES
 from forthwith.evaluation.align import AlignedQuestions
-from forthwith.evaluation.outcomes import outcomes
 from forthwith.metrics import (
     BoolArray,
     FloatArray,
@@ -84,12 +83,17 @@ def question_columns(aligned: AlignedQuestions, calibration: Calibration | None 
     """Apply a calibration and reduce every question to single numbers."""
     scored = aligned.scored
     n = len(scored)
-    outcome = outcomes(aligned, calibration)
-    values = {name: np.full(n, np.nan) for name in ("nll", "brier", "tvd", "rps", "level")}
+    probabilities = scored.probabilities(calibration)
+    predicted = np.zeros(n, dtype=np.int64)
+    values = {name: np.full(n, np.nan) for name in ("confidence", "correctness", "nll", "brier", "tvd", "rps", "level")}
     threshold = np.full(n, np.nan)
     soft = np.zeros(n, dtype=np.bool_)
     for block in scored.blocks():
-        rows, p, target = block.rows, outcome.probabilities[block.slots], scored.target[block.slots]
+        rows, p, target = block.rows, probabilities[block.slots], scored.target[block.slots]
+        every = np.arange(rows.size)
+        predicted[rows] = best = np.argmax(p, axis=1)
+        values["confidence"][rows] = np.minimum(p[every, best], 1.0)
+        values["correctness"][rows] = target[every, best]
         soft[rows] = np.max(target, axis=1) < 1 - 1e-9
         values["nll"][rows] = nll(p, target)
         values["brier"][rows] = brier_score(p, target)
@@ -101,15 +105,15 @@ def question_columns(aligned: AlignedQuestions, calibration: Calibration | None 
             in_force = calibration.thresholds.threshold(block.type, block.family)
             threshold[rows] = np.inf if in_force is None else in_force
     return QuestionColumns(
-        predicted=outcome.predicted,
+        predicted=predicted,
         label=scored.label,
         n_options=scored.n_options,
         is_score=scored.types == QUESTION_TYPES.index("score"),
-        is_scorable=outcome.is_scorable,
+        is_scorable=~scored.is_ambiguous,
         is_soft=soft,
-        is_right=outcome.is_correct,
-        confidence=np.minimum(outcome.confidence, 1.0),
-        correctness=outcome.correctness,
+        is_right=predicted == scored.label,
+        confidence=values["confidence"],
+        correctness=values["correctness"],
         nll=values["nll"],
         brier_score=values["brier"],
         tvd=values["tvd"],
