@@ -78,6 +78,7 @@ def commit(
     preregistration: Annotated[Path | None, typer.Option(help="The analysis plan.")] = None,
     attach: Annotated[list[Path] | None, typer.Option(help="Receipts and reports to name by hash.")] = None,
     recipe: Annotated[Path | None, typer.Option(help="JSON of how the files were made.")] = None,
+    seal_key: Annotated[Path | None, typer.Option(help="Also write encrypted copies under this key.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the files against an existing commitment.")] = False,  # noqa: FBT002
 ) -> None:
     """Commit to a test set by hash before any model runs on it, or check files against a commitment."""
@@ -85,6 +86,8 @@ def commit(
     from datetime import UTC, datetime
 
     from forthwith.personal.commitment import commit_files, read_commitment, verify_commitment, write_commitment
+    from forthwith.personal.pseudonyms import ReleaseKey
+    from forthwith.personal.sealed_copy import seal_file
 
     if check:
         commitment = read_commitment(out)
@@ -99,6 +102,10 @@ def commit(
         attachments=attach or (),
     )
     write_commitment(commitment, out)
+    if seal_key is not None:
+        key = ReleaseKey.load(seal_key)
+        for path in files:
+            seal_file(path, out.parent / f"{path.name}.sealed", key)
     print_receipt(commitment)
 
 
