@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-__all__ = ["TextValue", "ValueKind", "read_values"]
+__all__ = ["TextValue", "ValueKind", "read_value_kinds", "read_values"]
 
 ValueKind = Literal["date", "time", "money", "number", "email"]
 
@@ -29,10 +30,10 @@ _FULL_MONTHS = {name: index for index, name in enumerate(_MONTH_NAMES, start=1)}
 _MONTHS = _FULL_MONTHS | {name[:3]: index for name, index in _FULL_MONTHS.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 
-_UNITS = (
+_UNITS = (  # noqa: SIM905
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
-).split()  # noqa: SIM905
+).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
 _WORDS = {word: index for index, word in enumerate(_UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)}
 _WORD_NUMBER = rf"(?:(?:{'|'.join(_WORDS)}|hundred|thousand|and)(?:[ -](?=[a-z]))?)+"
@@ -82,12 +83,13 @@ def _clock(hour: str, minute: str | None, half: str | None) -> str:
 
 
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_RULES: tuple[tuple[ValueKind, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
-    ("email", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), lambda m: m.group()),
-    ("date", re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)"), lambda m: _day(m[1], m[3], m[4])),
-    ("date", re.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号]"), lambda m: _day(m[1], m[2], m[3])),
+_RULES: tuple[tuple[ValueKind, str, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
+    ("email", "@", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), lambda m: m.group()),
+    ("date", "0", re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)"), lambda m: _day(m[1], m[3], m[4])),
+    ("date", "月", re.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号]"), lambda m: _day(m[1], m[2], m[3])),
     (
         "date",
+        "m",
         re.compile(
             rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b\.?,?(?: (\d{{4}})(?!\d))?", re.IGNORECASE
         ),
@@ -95,39 +97,73 @@ _RULES: tuple[tuple[ValueKind, re.Pattern[str], Callable[[re.Match[str]], str | 
     ),
     (
         "date",
+        "m",
         re.compile(rf"\b({_MONTH})\b\.? (\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (\d{{4}})(?!\d))?", re.IGNORECASE),
         lambda m: _day(m[3], m[1], m[2]),
     ),
-    ("money", re.compile(rf"(?:US)?\$ ?({_DIGITS})"), lambda m: _cents(m[1])),
+    ("money", "$", re.compile(rf"(?:US)?\$ ?({_DIGITS})"), lambda m: _cents(m[1])),
     (
         "money",
+        "0",
         re.compile(rf"(?<![\d.])({_DIGITS}) ?(?:USD|dollars?|bucks|美元|美金|块钱|元)", re.IGNORECASE),
         lambda m: _cents(m[1]),
     ),
     (
         "money",
+        "w",
         re.compile(rf"\b({_WORD_NUMBER})[ -](?:US )?(?:dollars?|bucks)", re.IGNORECASE),
         lambda m: None if (number := _english_number(m[1])) is None else str(100 * number),
     ),
-    ("money", re.compile(rf"({_HAN_NUMBER})(?:美元|美金|块钱|元)"), lambda m: str(100 * _han_number(m[1]))),
+    ("money", "元", re.compile(rf"({_HAN_NUMBER})(?:美元|美金|块钱|元)"), lambda m: str(100 * _han_number(m[1]))),
     (
         "time",
+        "0",
         re.compile(r"(?<![\d:.])(\d{1,2})(?::(\d{2}))? ?([ap])\.?m\b\.?", re.IGNORECASE),
         lambda m: _clock(m[1], m[2], m[3]),
     ),
-    ("time", re.compile(r"(?<![\d:.])(\d{1,2})[:h](\d{2})(?![\d:])"), lambda m: _clock(m[1], m[2], None)),
-    ("time", re.compile(r"(\d{1,2})点(?:(\d{1,2})分)?"), lambda m: _clock(m[1], m[2], None)),
-    ("time", re.compile(rf"({_HAN_NUMBER})点"), lambda m: f"{_han_number(m[1]):02d}:00"),
+    ("time", "0", re.compile(r"(?<![\d:.])(\d{1,2})[:h](\d{2})(?!\d|:\d)"), lambda m: _clock(m[1], m[2], None)),
+    ("time", "点", re.compile(r"(\d{1,2})点(?:(\d{1,2})分)?"), lambda m: _clock(m[1], m[2], None)),
+    (
+        "time",
+        "点",
+        re.compile(rf"(?:凌晨|早上|上午|中午|下午|晚上)({_HAN_NUMBER})点"),
+        lambda m: f"{_han_number(m[1]):02d}:00",
+    ),
     (
         "number",
+        "w",
         re.compile(rf"\b({_WORD_NUMBER})[ -](?:percent|minutes?|hours?|days?|weeks?|months?|o'clock)", re.IGNORECASE),
         lambda m: None if (number := _english_number(m[1])) is None else str(number),
     ),
-    ("number", re.compile(rf"({_DIGITS})"), lambda m: _number(m[1])),
+    ("number", "0", re.compile(rf"({_DIGITS})"), lambda m: _number(m[1])),
 )
-"""In order: a place that one rule has read is closed to the later ones."""
+"""In order: a place that one rule has read is closed to the later ones.
 
-_HINTS = re.compile(r"[\d零〇一二三四五六七八九十两@]|hundred|thousand|" + "|".join(_WORDS), re.IGNORECASE)
+The second member says what a text must hold for the rule to be tried: a digit ("0"), a digit and a month ("m"), a number
+word with its unit ("w"), or that very character.
+"""
+
+_DIGIT = re.compile(r"\d")
+_MONTH_HINT = re.compile(rf"\b(?:{_MONTH})\b", re.IGNORECASE)
+_WORD_HINT = re.compile(r"dollar|buck|percent|minute|hour|day|week|month|o'clock", re.IGNORECASE)
+
+_ANY_HINT = re.compile(rf"[\d@点元月]|{_WORD_HINT.pattern}", re.IGNORECASE)
+
+
+def _is_worth_trying(hint: str, text: str, *, has_digit: bool) -> bool:
+    if hint == "0":
+        return has_digit
+    if hint == "m":
+        return has_digit and _MONTH_HINT.search(text) is not None
+    if hint == "w":
+        return _WORD_HINT.search(text) is not None
+    return hint in text
+
+
+@lru_cache(maxsize=65_536)
+def read_value_kinds(text: str) -> tuple[tuple[ValueKind, str], ...]:
+    """Kind and canonical spelling of the values of a short string, kept for the next time it is seen."""
+    return tuple((value.kind, value.canonical) for value in read_values(text))
 
 
 def _number(digits: str) -> str:
@@ -137,11 +173,14 @@ def _number(digits: str) -> str:
 
 def read_values(text: str) -> list[TextValue]:
     """The values of a text in order of place."""
-    if not _HINTS.search(text):
+    if not _ANY_HINT.search(text):
         return []
     found: list[TextValue] = []
     rest = text
-    for kind, pattern, canonical in _RULES:
+    has_digit = _DIGIT.search(text) is not None
+    for kind, hint, pattern, canonical in _RULES:
+        if not _is_worth_trying(hint, text, has_digit=has_digit):
+            continue
         closed: list[tuple[int, int]] = []
         for match in pattern.finditer(rest):
             value = canonical(match)

@@ -9,6 +9,7 @@ from functools import cache
 from forthwith.personal.fragment import Anchor
 from forthwith.personal.render.formats import Formats
 from forthwith.personal.render.grammar import Language, section_names, wording_share
+from forthwith.personal.standing import stands_alone
 
 __all__ = ["find_spelling", "spellings"]
 
@@ -51,30 +52,7 @@ def find_spelling(anchor: Anchor, formats: Formats, phrases: Iterable[str]) -> t
     candidates = spellings(anchor, formats)
     for phrase in phrases:
         for text in candidates:
-            if text in phrase and _stands_alone(phrase, text):
+            if stands_alone(phrase, text):
                 return text, phrase
     return None
 
-
-def _stands_alone(phrase: str, text: str) -> bool:
-    """Whether the text occurs without running on into a word or a number.
-
-    The rule of `contains_anchor` for one phrase of ours; without patterns, since nearly every anchor is new.
-    """
-    at = phrase.find(text)
-    while at >= 0:
-        before, after = phrase[max(0, at - 2) : at], phrase[at + len(text) : at + len(text) + 2]
-        runs_on = _is_word(text[-1]) and (_is_word(after[:1]) or (after[:1] in (".", ",") and after[1:].isdigit()))
-        runs_in = _is_word(text[0]) and (_is_word(before[-1:]) or (text[0].isdigit() and _is_decimal(before)))
-        if not runs_on and not runs_in:
-            return True
-        at = phrase.find(text, at + 1)
-    return False
-
-
-def _is_decimal(before: str) -> bool:
-    return before[-1:] in (".", ",") and before[:1].isdigit()
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() and not "\u3040" <= character <= "\u9fff"

@@ -1,0 +1,80 @@
+"""Cuts a state into the pieces in which values belong together: sentences, runs of sentences, pending items."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from forthwith.personal.anchor_text import normalised
+from forthwith.personal.standing import stands_alone
+from forthwith.personal.text_values import read_values
+
+__all__ = ["TextUnit", "UnitIndex"]
+
+_SENTENCE_END = re.compile(r"(?<![ap]\.m\.)(?<=[.!?])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n")
+_GLUE = "\x1f"
+
+
+@dataclass(slots=True)
+class TextUnit:
+    """A piece of text with the values read in it (kind, canonical), counted."""
+
+    text: str
+    values: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+
+    def __add__(self, other: TextUnit) -> TextUnit:
+        return TextUnit(f"{self.text} {other.text}", self.values + other.values)
+
+
+def _unit(text: str) -> TextUnit:
+    return TextUnit(text, Counter((value.kind, value.canonical) for value in read_values(text)))
+
+
+class UnitIndex:
+    """The pieces of one state.
+
+    Attributes:
+        pending: the piece of every pending item, by its label; a label that the text lacks is missing.
+        sentences: the sentences outside pending items, paragraph by paragraph.
+    """
+
+    def __init__(self, text: str, labels: Sequence[str], whole: Iterable[str]) -> None:
+        """Cuts the text; strings in `whole` (quotations, names) are never cut."""
+        self.pending: dict[str, TextUnit] = {}
+        self.sentences: list[list[TextUnit]] = []
+        glued = _glue(text, whole)
+        for paragraph in re.split(r"\n\s*\n", glued):
+            plain = self._take_pending(paragraph, labels)
+            joined = re.sub(r"\n    (?! *[-.~])", " ", plain)
+            parts = [normalised(part.replace(_GLUE, " ")) for part in _SENTENCE_END.split(joined)]
+            self.sentences.append([_unit(part) for part in parts if part])
+
+    def _take_pending(self, paragraph: str, labels: Sequence[str]) -> str:
+        """Files the pending items of a paragraph, returns what stands before the first."""
+        flat = paragraph.replace(_GLUE, " ")
+        places = sorted((flat.find(label), label) for label in labels if stands_alone(flat, label))
+        if not places:
+            return paragraph
+        ends = [place for place, _ in places[1:]] + [len(flat)]
+        for (start, label), end in zip(places, ends, strict=True):
+            piece = _unit(normalised(flat[start:end]))
+            self.pending[label] = self.pending[label] + piece if label in self.pending else piece
+        return paragraph[: places[0][0]]
+
+    def windows(self, longest: int) -> Iterable[TextUnit]:
+        """Runs of 1 to `longest` neighbouring sentences within a paragraph, short ones first."""
+        for size in range(1, longest + 1):
+            for sentences in self.sentences:
+                for start in range(len(sentences) - size + 1):
+                    run = sentences[start]
+                    for other in sentences[start + 1 : start + size]:
+                        run = run + other
+                    yield run
+
+
+def _glue(text: str, whole: Iterable[str]) -> str:
+    for string in sorted({string for string in whole if re.search(r"[.!?]\S*\s", string)}, key=len, reverse=True):
+        text = text.replace(string, string.replace(" ", _GLUE))
+    return text
