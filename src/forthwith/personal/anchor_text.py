@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["absent", "anchor_pattern", "contains_anchor", "normalised", "present"]
+__all__ = ["absent", "contains_anchor", "normalised", "present"]
 
 _ALIKE = str.maketrans(
     {
@@ -21,7 +21,7 @@ _ALIKE = str.maketrans(
         "\u200b": None, "\ufeff": None,
     }
 )  # fmt: skip
-_WORD = r"[^\W_\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]"  # letters and digits of scripts that put spaces between words
+_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def normalised(text: str) -> str:
@@ -29,18 +29,38 @@ def normalised(text: str) -> str:
     return " ".join(text.translate(_ALIKE).split())
 
 
-@lru_cache(maxsize=65_536)
-def anchor_pattern(anchor: str) -> re.Pattern[str]:
-    """The pattern that finds an anchor in a normalised text."""
-    plain = normalised(anchor)
-    before = rf"(?<!{_WORD})" + (r"(?<!\d[.,])" if plain[:1].isdigit() else "") if re.match(_WORD, plain) else ""
-    after = rf"(?!{_WORD})(?![.,]\d)" if re.search(rf"{_WORD}$", plain) else ""
-    return re.compile(before + re.escape(plain) + after)
-
-
 def contains_anchor(text: str, anchor: str, *, is_normalised: bool = False) -> bool:
     """Whether the text says the anchor; set `is_normalised` when the text has been through `normalised`."""
-    return anchor_pattern(anchor).search(text if is_normalised else normalised(text)) is not None
+    plain = _plain(anchor)
+    if not plain:
+        return True
+    text = text if is_normalised else normalised(text)
+    at = text.find(plain)
+    while at >= 0:
+        if _stands_alone(text, at, plain):
+            return True
+        at = text.find(plain, at + 1)
+    return False
+
+
+@lru_cache(maxsize=65_536)
+def _plain(anchor: str) -> str:
+    return normalised(anchor)
+
+
+def _stands_alone(text: str, at: int, plain: str) -> bool:
+    before, after = text[max(0, at - 2) : at], text[at + len(plain) : at + len(plain) + 2]
+    if _is_word(plain[-1]) and (_is_word(after[:1]) or (after[:1] in (".", ",") and after[1:].isdigit())):
+        return False
+    if not _is_word(plain[0]):
+        return True
+    is_decimal = plain[0].isdigit() and before[-1:] in (".", ",") and before[:-1].isdigit()
+    return not _is_word(before[-1:]) and not is_decimal
+
+
+def _is_word(character: str) -> bool:
+    """Whether it is a letter or digit of a script that puts spaces between words."""
+    return character.isalnum() and not _SPACELESS.match(character)
 
 
 def absent(text: str, anchors: Iterable[str]) -> list[str]:
