@@ -88,6 +88,8 @@ class Fragment:
         needed_facts: facts that must be in memory; withheld_facts: facts that must not.
         memory, rules, ...: the lines that this fragment adds.
         distractors: line ids among them that must not change the answer.
+        candidate: index of the option set that was chosen (pick_option).
+        ranks: by feature, options before the target and options that share its value (pick_option).
     """
 
     family: Family
@@ -112,6 +114,8 @@ class Fragment:
     calendar: tuple[CalendarEvent, ...] = ()
     notes: tuple[NoteLine, ...] = ()
     distractors: frozenset[str] = frozenset()
+    candidate: int = 0
+    ranks: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_hard(self) -> bool:
@@ -131,7 +135,7 @@ class PlannedFamily:
         scenario: the scheduled situation.
         attempt: which random stream realises it.
         candidate: index of the option set among those sampled (pick_option), else 0.
-        ranks: 0-based rank of the target by price, popularity, medoid and centroid distance (pick_option).
+        ranks: 0-based rank of the target by price, popularity, distance to medoid and centroid, and length of name.
     """
 
     family: Family
