@@ -1,0 +1,267 @@
+"""Train a branch readout on the public tasks and measure it on tests of tasks it saw and of tasks it never saw.
+
+One process, one GPU (or a CPU with --limit). Several recipes and seeds run one after another:
+
+    python benchmarks/h200_train.py --model DIR --data DIR_OR_TAR --out DIR --recipe start variety --seed 1 2 3 --seconds 240
+
+Settings can be changed for all recipes: --set optimisation.epochs=3 lora.rank=64. `--fold K` leaves every fifth task out of training,
+from the K-th. Results go to standard output and, a line a run, to OUT/results.jsonl; answers to OUT/RECIPE-SEED.npz.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+import numpy as np
+import torch
+
+from forthwith.metrics import ece
+from forthwith.schema import Record, iter_records
+from forthwith.training.adapters import adapter_state, trainable_parameters
+from forthwith.training.config import TrainingConfig, parse_config
+from forthwith.training.planning import task_of
+from forthwith.training.preparation import parameter_count, prepare
+from forthwith.training.scoring import ScoredAnswer, TaskFigures, macro, task_figures
+from forthwith.training.trainer import Trainer, TrainingData
+
+WIDER = {
+    "option_subset": 0.3, "rename_keys": 0.3, "letter_keys": 0.1, "drop_descriptions": 0.15, "drop_keys": 0.15, "reword": 0.4,
+    "drop_instructions": 0.05, "distractors": 0.2, "none_of_these": 0.05,
+}  # fmt: skip
+
+RECIPES: dict[str, dict[str, Any]] = {
+    # The measured start: 25 tasks as they are, nothing else.
+    "start": {"sources": ["tasks"], "objective.binary_weight": 0.0},
+    "binary": {"sources": ["tasks"], "objective.binary_weight": 0.1},
+    "longer": {"sources": ["tasks"], "lora.rank": 64, "lora.alpha": 128, "optimisation.epochs": 4, "objective.binary_weight": 0.0},
+    "augmented": {"sources": ["tasks"], "augmentation": WIDER, "optimisation.epochs": 3},
+    "variety": {"sources": ["tasks", "variety"]},
+    "variety-augmented": {"sources": ["tasks", "variety"], "augmentation": WIDER, "optimisation.epochs": 3},
+    "variety-balanced": {"sources": ["tasks", "variety"], "augmentation": WIDER, "optimisation.epochs": 3, "data.balance": 0.5},
+    "variety-long": {
+        "sources": ["tasks", "variety"], "augmentation": WIDER, "optimisation.epochs": 6, "lora.rank": 64, "lora.alpha": 128,
+    },
+    "variety-smooth": {"sources": ["tasks", "variety"], "augmentation": WIDER, "optimisation.epochs": 3, "objective.label_smoothing": 0.05},
+    "variety-decay": {"sources": ["tasks", "variety"], "augmentation": WIDER, "optimisation.epochs": 3, "lora.dropout": 0.1},
+    "none": {"sources": []},
+}  # fmt: skip
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    torch.set_float32_matmul_precision("high")
+    folder = unpacked(Path(arguments.data))
+    out = Path(arguments.out)
+    out.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    tasks = read_split(folder, "train", arguments.limit)
+    variety = read_file(folder / "variety" / "train.jsonl.gz", arguments.limit)
+    tests = read_split(folder, "test", arguments.limit)
+    variety_tests = read_file(folder / "variety" / "test.jsonl.gz", arguments.limit)
+    say(f"read {len(tasks)} + {len(variety)} training records, {len(tests)} + {len(variety_tests)} test records"
+        f" in {time.perf_counter() - began:.0f} s")  # fmt: skip
+    for recipe in arguments.recipe:
+        for seed in arguments.seed:
+            sources = {"tasks": tasks, "variety": variety}
+            run(arguments, recipe, seed, sources, {"tasks": tests, "variety": variety_tests}, out)
+
+
+def run(
+    arguments: argparse.Namespace,
+    recipe: str,
+    seed: int,
+    sources: dict[str, list[Record]],
+    tests: dict[str, list[Record]],
+    out: Path,
+) -> None:
+    config, names = configured(recipe, seed, arguments)
+    left_out = left_out_tasks(sources["tasks"], arguments.fold, arguments.leave_out)
+    train = [record for name in names for record in sources[name] if task_of(record) not in left_out]
+    prepared = prepare(config)
+    say(f"== {recipe}, seed {seed}: {len(train)} records, {prepared.notes}")
+    log = (out / f"{recipe}-{seed}.log.jsonl").open("w", encoding="utf-8")
+    speeds: list[float] = []
+
+    def report(event: dict[str, Any]) -> None:
+        log.write(json.dumps(event) + "\n")
+        if event["event"] == "step":
+            speeds.append(event["tokens_per_s"])
+            if event["step"] % arguments.log_every == 0 or event["step"] == 1:
+                say(f"  step {event['step']:5d}  done {event['done']:.3f}  loss {event['loss']:.4f}"
+                    f"  accuracy {event['accuracy']:.3f}  {event['tokens_per_s']:,.0f} tokens/s  {event['seconds']:.0f} s")  # fmt: skip
+
+    trainer = Trainer(config, prepared, TrainingData(train), report=report, max_seconds=arguments.seconds, log_every=10)
+    progress = trainer.run() if train else trainer.progress
+    log.close()
+    seen = {task_of(record) for record in train}
+    began = time.perf_counter()
+    answers = {name: list(trainer.answers(records)) for name, records in tests.items()}
+    result = {
+        "recipe": recipe, "seed": seed, "fold": arguments.fold, "left_out": sorted(left_out), "overrides": arguments.set,
+        "records": len(train), "steps": progress.step, "epochs": round(progress.epochs_done, 3), "tokens": progress.tokens,
+        "seconds": round(progress.seconds, 1), **speed(trainer, speeds, arguments.peak_tflops),
+        **summary(answers, seen), "evaluation_seconds": round(time.perf_counter() - began, 1), "notes": prepared.notes,
+    }  # fmt: skip
+    with (out / "results.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(result) + "\n")
+    say(json.dumps({name: value for name, value in result.items() if name not in ("by_task", "left_out")}))
+    say("  " + "  ".join(f"{name} {value:.3f}" for name, value in result["by_task"].items() if "/" not in name))
+    save_answers(out / f"{recipe}-{seed}.npz", answers)
+    if arguments.save_adapter:
+        save_parts(trainer, out, f"{recipe}-{seed}")
+
+
+def configured(recipe: str, seed: int, arguments: argparse.Namespace) -> tuple[TrainingConfig, list[str]]:
+    settings = dict(RECIPES[recipe])
+    names = settings.pop("sources")
+    payload: dict[str, Any] = {
+        "name": recipe, "seed": seed, "base": {"model": arguments.model},
+        "batching": {"overlong": "skip", "workers": arguments.workers},
+        "runtime": {},
+    }  # fmt: skip
+    given = {item.partition("=")[0]: parsed(item.partition("=")[2]) for item in arguments.set}
+    for place, value in {**settings, **given}.items():
+        section: Any = payload
+        *parents, last = place.split(".")
+        for parent in parents:
+            section = section.setdefault(parent, {})
+        section[last] = value
+    return parse_config(payload), names
+
+
+def summary(answers: dict[str, list[ScoredAnswer]], seen: set[str]) -> dict[str, Any]:
+    figures = {name: task_figures(group) for name, group in answers.items()}
+    groups: dict[str, list[TaskFigures]] = {
+        "tasks_seen": [one for one in figures["tasks"] if one.task in seen],
+        "tasks_left_out": [one for one in figures["tasks"] if one.task not in seen],
+        "variety_seen": [one for one in figures["variety"] if one.task in seen],
+        "variety_left_out": [one for one in figures["variety"] if one.task not in seen],
+    }
+    result: dict[str, Any] = {}
+    everything = [answer for group in answers.values() for answer in group]
+    for name, group in groups.items():
+        if group:
+            members = {one.task for one in group}
+            pooled = [answer for answer in everything if answer.family in members]
+            confidence = [answer.probabilities.max() for answer in pooled]
+            right = [float(answer.is_right) for answer in pooled]
+            result[name] = {
+                "tasks": len(group), "questions": len(pooled), "accuracy": round(macro(group, "accuracy"), 4),
+                "nll": round(macro(group, "nll"), 4), "ece_mean": round(macro(group, "ece"), 4),
+                "pooled_accuracy": round(float(np.mean(right)), 4),
+                "ece_pooled": round(ece(confidence, right, n_bins=15, closed="right"), 4),
+            }  # fmt: skip
+    result["by_task"] = {one.task: round(one.accuracy, 4) for group in figures.values() for one in group}
+    return result
+
+
+def speed(trainer: Trainer, speeds: Sequence[float], peak_tflops: float) -> dict[str, Any]:
+    if not speeds:
+        return {}
+    steady = float(np.median(speeds[1:] or speeds))
+    weights = parameter_count(trainer.prepared.forward)
+    adapter = sum(parameter.numel() for parameter in trainable_parameters(trainer.prepared.forward))
+    flops = 4 * (weights - adapter) + 6 * adapter  # a token: forward and the gradient of activations; adapters also their own
+    memory = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+    return {
+        "tokens_per_s": round(steady), "tflops": round(steady * flops / 1e12, 2),
+        "share_of_peak": round(steady * flops / (peak_tflops * 1e12), 4), "memory_gib": round(memory, 2),
+    }  # fmt: skip
+
+
+def save_answers(path: Path, answers: dict[str, list[ScoredAnswer]]) -> None:
+    every = [(answer.record_id, answer) for group in answers.values() for answer in group]
+    rows = sorted(every, key=lambda pair: pair[0])  # stable: questions of a record keep their order
+    np.savez_compressed(
+        path,
+        record=np.array([record for record, _ in rows]),
+        task=np.array([answer.family for _, answer in rows]),
+        label=np.array([answer.label for _, answer in rows]),
+        count=np.array([len(answer.log_scores) for _, answer in rows]),
+        log_scores=np.concatenate([answer.log_scores for _, answer in rows]).astype(np.float32),
+    )
+
+
+def save_parts(trainer: Trainer, out: Path, name: str, part_bytes: int = 15_000_000) -> None:
+    """The adapter in half precision, in parts small enough to be sent; `cat` them to one safetensors file."""
+    from safetensors.torch import save
+
+    state = {key: tensor.half() for key, tensor in adapter_state(trainer.prepared.forward.model).items()}
+    data = save(state, metadata={"format": "pt"})
+    for number, start in enumerate(range(0, len(data), part_bytes)):
+        (out / f"{name}.safetensors.{number}").write_bytes(data[start : start + part_bytes])
+
+
+def left_out_tasks(records: Sequence[Record], fold: int | None, named: Sequence[str]) -> set[str]:
+    tasks = sorted({task_of(record) for record in records})
+    return set(named) | (set() if fold is None else set(tasks[fold::5]))
+
+
+def read_split(folder: Path, split: str, limit: int | None) -> list[Record]:
+    files = sorted(path for path in folder.glob(f"*/{split}.jsonl*") if path.parent.name not in ("variety", "sources"))
+    return [record for path in files for record in read_file(path, limit)]
+
+
+def read_file(path: Path, limit: int | None) -> list[Record]:
+    records: list[Record] = []
+    for item in iter_records(path):
+        if limit is not None and len(records) == limit:
+            break
+        if not isinstance(item, Record):
+            raise item.error
+        records.append(item)
+    return records
+
+
+def unpacked(path: Path) -> Path:
+    if path.is_dir():
+        return path
+    place = Path(tempfile.mkdtemp(prefix="forthwith-data-"))
+    with tarfile.open(path) as archive:
+        archive.extractall(place, filter="data")
+    inner = [child for child in place.iterdir() if child.is_dir()]
+    return inner[0] if len(inner) == 1 and not (place / "variety").exists() else place
+
+
+def parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="model folder or .gguf file")
+    parser.add_argument("--data", required=True, help="folder with one folder a task, or a tar of it")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--recipe", nargs="+", default=["start"], choices=sorted(RECIPES))
+    parser.add_argument("--seed", nargs="+", type=int, default=[1])
+    parser.add_argument("--seconds", type=float, help="training time a run; the schedule ends with it")
+    parser.add_argument("--fold", type=int, choices=range(5), help="leave every fifth of the tasks out, from this one on")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="tasks left out of training")
+    parser.add_argument("--set", nargs="*", default=[], help="settings for all recipes, section.name=value")
+    parser.add_argument("--limit", type=int, help="records a file, for a dry run")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--log-every", type=int, default=100)
+    parser.add_argument("--peak-tflops", type=float, default=989.0, help="dense bfloat16 peak of the device")
+    parser.add_argument("--save-adapter", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""LoRA on a base model: which modules are adapted, in float32, and how the adapter is read back."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from forthwith.errors import ArtifactError, ConfigError
+from forthwith.training.config import Lora
+
+__all__ = ["adapted_modules", "attach_adapter", "load_adapter_weights", "save_adapter", "trainable_parameters"]
+
+
+def adapted_modules(model: nn.Module, targets: Sequence[str]) -> dict[str, int]:
+    """How many linear modules each target name selects.
+
+    Raises:
+        ConfigError: a target selects none; lists the linear modules there are.
+    """
+    found: Counter[str] = Counter()
+    linear: Counter[str] = Counter()
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            ending = name.rpartition(".")[2]
+            linear[ending] += 1
+            if ending in targets:
+                found[ending] += 1
+    if missing := [target for target in targets if not found[target]]:
+        raise ConfigError(
+            f"lora.targets: the base has no linear module {missing[0]!r}; it has {', '.join(sorted(linear))}",
+            "lora.targets",
+        )
+    return dict(found)
+
+
+def attach_adapter(model: Any, config: Lora, seed: int) -> Any:
+    """The model with a fresh adapter, whose weights alone are trained, in float32.
+
+    Raises:
+        ConfigError: a target name selects no module.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    adapted_modules(model, config.targets)
+    lora = LoraConfig(
+        r=config.rank,
+        lora_alpha=config.alpha,  # pyright: ignore[reportArgumentType] - PEFT takes fractions too
+        lora_dropout=config.dropout,
+        use_rslora=config.use_rslora,
+        target_modules=list(config.targets),
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tied embeddings: the merged export unties them
+        torch.manual_seed(seed)
+        adapted: Any = get_peft_model(model, lora)
+    for parameter in trainable_parameters(adapted):
+        parameter.data = parameter.data.float()
+    return adapted
+
+
+def trainable_parameters(model: nn.Module) -> list[nn.Parameter]:
+    """Parameters that receive gradients, in a fixed order."""
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+def adapter_state(model: Any) -> dict[str, Tensor]:
+    """The adapter's tensors by the names PEFT stores them under."""
+    from peft import get_peft_model_state_dict
+
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in get_peft_model_state_dict(model).items()}
+
+
+def save_adapter(model: Any, folder: Path, base: str) -> None:
+    """Write `adapter_model.safetensors` and `adapter_config.json`, as PEFT, vLLM and `Model.load` read them."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(adapter_state(model), str(folder / "adapter_model.safetensors"), metadata={"format": "pt"})
+    config = model.peft_config["default"]
+    before = config.base_model_name_or_path
+    was_inference = config.inference_mode
+    config.base_model_name_or_path, config.inference_mode = base, True
+    try:
+        config.save_pretrained(str(folder))
+    finally:
+        config.base_model_name_or_path, config.inference_mode = before, was_inference
+
+
+def load_adapter_weights(model: Any, folder: Path) -> None:
+    """Read a saved adapter's tensors into an adapted model.
+
+    Raises:
+        ArtifactError: the tensors are not those of this model's adapter.
+    """
+    from peft import set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    stored = load_file(str(folder / "adapter_model.safetensors"))
+    own = adapter_state(model)
+    if set(stored) != set(own):
+        stray = sorted(set(stored) ^ set(own))
+        raise ArtifactError(
+            f"the adapter in {folder} was made for another base or other targets; first difference {stray[0]!r}"
+        )
+    wrong = [name for name, tensor in stored.items() if tensor.shape != own[name].shape]
+    if wrong:
+        name = wrong[0]
+        raise ArtifactError(f"{name} has another shape in {folder}", tuple(own[name].shape), tuple(stored[name].shape))
+    set_peft_model_state_dict(model, stored)

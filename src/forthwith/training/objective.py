@@ -1,0 +1,78 @@
+"""The loss of a batch: each question's score by its type, weighted, plus the extra terms a run asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from forthwith.training.config import Objective
+from forthwith.training.forward import DeviceTargets, TreeForward, option_values
+from forthwith.training.losses import binary_term, listwise_cross_entropy, ranked_probability
+
+__all__ = ["BatchLoss", "batch_loss"]
+
+_SCORE = 2
+
+
+@dataclass(frozen=True)
+class BatchLoss:
+    """The loss to differentiate, and figures without gradient.
+
+    Attributes:
+        total: sum over questions of weight times loss.
+        score_sum: the same without the extra terms.
+        right: questions whose likeliest option is the label.
+        judged: questions that have a right option.
+        values: shape (V,), the options' values, detached.
+    """
+
+    total: Tensor
+    score_sum: Tensor
+    right: Tensor
+    judged: Tensor
+    values: Tensor
+
+
+def batch_loss(forward: TreeForward, hidden: Tensor, targets: DeviceTargets, objective: Objective) -> BatchLoss:
+    """Sum of the weighted losses of a batch's questions.
+
+    Args:
+        forward: for its output embedding.
+        hidden: shape (R, D), from the same forward.
+        targets: the questions.
+        objective: which losses, how weighted.
+    """
+    if objective.full_vocabulary:
+        everything = forward.all_logits(hidden)
+        logits = everything[:, targets.tokens] - torch.logsumexp(everything, dim=1, keepdim=True)
+    else:
+        logits = forward.candidate_logits(hidden, targets.tokens)
+    values = option_values(logits, targets)
+    is_option = targets.options >= 0
+    table = values[targets.options.clamp(min=0)].masked_fill(~is_option, 0.0)  # (Q, K)
+    losses = _scores(table, is_option, targets, objective)
+    weight = torch.where(targets.kind == _SCORE, targets.weight * objective.score_weight, targets.weight)
+    score_sum = (weight * losses).sum()
+    total = score_sum
+    if objective.binary_weight > 0:
+        extra = binary_term(table, is_option, targets.target) * targets.is_branched
+        total = total + objective.binary_weight * (weight * extra).sum()
+    with torch.no_grad():
+        is_judged = targets.label >= 0
+        guess = table.masked_fill(~is_option, float("-inf")).argmax(dim=1)
+        right = (guess == targets.label) & is_judged
+    return BatchLoss(total, score_sum.detach(), right.sum(), is_judged.sum(), values.detach())
+
+
+def _scores(table: Tensor, is_option: Tensor, targets: DeviceTargets, objective: Objective) -> Tensor:
+    if objective.full_vocabulary:  # values are log-probabilities over the whole vocabulary already
+        log_score = -(targets.target * table).sum(dim=1)
+    else:
+        log_score = listwise_cross_entropy(table, is_option, targets.target)
+    if objective.score == "cross_entropy":
+        return log_score
+    ranked = ranked_probability(table, is_option, targets.target)
+    mixed = ranked if objective.score == "ranked_probability" else (ranked + log_score) / 2
+    return torch.where(targets.kind == _SCORE, mixed, log_score)

@@ -1,0 +1,61 @@
+"""Training in several processes: each runs its share of a step's batches, and gradients are summed. One process needs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+__all__ = ["Processes"]
+
+_T = TypeVar("_T")
+
+
+class Processes:
+    """The processes of a run, as `accelerate launch` or `torchrun` started them; one where none did."""
+
+    def __init__(self) -> None:
+        self._many = dist.is_available() and dist.is_initialized()
+        self.rank = dist.get_rank() if self._many else 0
+        self.count = dist.get_world_size() if self._many else 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[_T]) -> Sequence[_T]:
+        """This process's part of a step's batches; may be empty."""
+        return items[self.rank :: self.count]
+
+    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Make every process's gradients the sum over all; a missing gradient counts as zero."""
+        if not self._many:
+            return
+        for parameter in parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(flat)
+        place = 0
+        for gradient in gradients:
+            gradient.copy_(flat[place : place + gradient.numel()].view_as(gradient))
+            place += gradient.numel()
+
+    def sum_numbers(self, numbers: Sequence[float]) -> list[float]:
+        """Sums over all processes."""
+        if not self._many:
+            return list(numbers)
+        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        tensor = torch.tensor(numbers, dtype=torch.float64, device=device)
+        dist.all_reduce(tensor)
+        return [float(value) for value in tensor]
+
+    def wait(self) -> None:
+        """Until every process is here."""
+        if self._many:
+            dist.barrier()
