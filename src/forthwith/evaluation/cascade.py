@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from forthwith.calibration import Calibration
 from forthwith.errors import DataError, ShapeError
 from forthwith.evaluation.align import AlignedQuestions
-from forthwith.evaluation.outcomes import check_same_questions, outcomes
+from forthwith.evaluation.columns import question_columns
+from forthwith.evaluation.compare import check_same_questions
 
 __all__ = [
     "SHARES",
@@ -158,12 +159,12 @@ def cascade_questions(
         DataError: the two do not answer the same questions, or no question has one right answer.
     """
     check_same_questions(first, second, ("the first model", "the second model"))
-    one, two = outcomes(first, calibrations[0]), outcomes(second, calibrations[1])
+    one, two = question_columns(first, calibrations[0]), question_columns(second, calibrations[1])
     rows = np.flatnonzero(one.is_scorable)
     scored = first.scored
     return CascadeQuestions(
-        first_correct=one.is_correct[rows],
-        second_correct=two.is_correct[rows],
+        first_correct=one.is_right[rows],
+        second_correct=two.is_right[rows],
         first_confidence=one.confidence[rows],
         families=[scored.families[int(code)] for code in scored.family[rows]],
         clusters=[str(code) for code in scored.cluster[rows]],

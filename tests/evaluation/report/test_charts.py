@@ -8,13 +8,14 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from forthwith.evaluation.report.charts import (
+    CurvePoint,
     Interval,
+    ReliabilityBin,
     difference_chart,
     interval_chart,
     reliability_chart,
     risk_coverage_chart,
 )
-from forthwith.evaluation.report.figures import CurvePoint, ReliabilityBin
 
 
 def parse(svg: str) -> ET.Element:
@@ -23,13 +24,15 @@ def parse(svg: str) -> ET.Element:
 
 def bins() -> list[ReliabilityBin]:
     return [
-        ReliabilityBin(low_edge=0.4, high_edge=0.5, count=100, confidence=0.45, correctness=0.5, low=0.4, high=0.6),
-        ReliabilityBin(low_edge=0.9, high_edge=1.0, count=400, confidence=0.95, correctness=0.9, low=0.87, high=0.93),
+        ReliabilityBin(low_edge=0.4, high_edge=0.5, questions=100, confidence=0.45, correctness=0.5, low=0.4, high=0.6),
+        ReliabilityBin(
+            low_edge=0.9, high_edge=1.0, questions=400, confidence=0.95, correctness=0.9, low=0.87, high=0.93
+        ),
     ]
 
 
 def test_a_perfectly_calibrated_bin_lies_on_the_diagonal() -> None:
-    even = bins()[0].model_copy(update={"confidence": 0.5, "correctness": 0.5})
+    even = bins()[0]._replace(confidence=0.5, correctness=0.5)
     root = parse(reliability_chart([even], "Reliability"))
     diagonal = next(line for line in root.iter("line") if line.get("class") == "diagonal")
     x1, y1, x2, y2 = (float(diagonal.get(name, "nan")) for name in ("x1", "y1", "x2", "y2"))
@@ -44,7 +47,7 @@ def test_dot_area_grows_with_the_number_of_questions() -> None:
 
 
 def test_a_curve_runs_from_left_to_right_and_keeps_within_the_frame() -> None:
-    curve = [CurvePoint(threshold=1 - c, coverage=c, risk=c / 5) for c in (0.001, 0.25, 0.5, 1.0)]
+    curve = [CurvePoint(coverage=c, risk=c / 5) for c in (0.001, 0.25, 0.5, 1.0)]
     svg = risk_coverage_chart([("one", curve), ("two", curve[1:])], "Risk", budget=0.05)
     root = parse(svg)
     lines = [line.get("points", "") for line in root.iter("polyline")]
@@ -78,7 +81,7 @@ def test_names_are_escaped_and_every_picture_has_a_title() -> None:
         interval_chart([(nasty, [Interval(nasty, 0.5, 0.4, 0.6)])], nasty),
         difference_chart([Interval(nasty, 0.5, 0.4, 0.6)], nasty),
         reliability_chart(bins(), nasty),
-        risk_coverage_chart([(nasty, [CurvePoint(threshold=0.5, coverage=1, risk=0.1)])], nasty),
+        risk_coverage_chart([(nasty, [CurvePoint(coverage=1, risk=0.1)])], nasty),
     ]
     for svg in pictures:
         root = parse(svg)

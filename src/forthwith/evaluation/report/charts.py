@@ -11,9 +11,15 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from forthwith.evaluation.report.figures import CurvePoint, ReliabilityBin
-
-__all__ = ["Interval", "difference_chart", "interval_chart", "reliability_chart", "risk_coverage_chart"]
+__all__ = [
+    "CurvePoint",
+    "Interval",
+    "ReliabilityBin",
+    "difference_chart",
+    "interval_chart",
+    "reliability_chart",
+    "risk_coverage_chart",
+]
 
 
 _WIDE = 1000.0
@@ -27,6 +33,25 @@ class Interval(NamedTuple):
     low: float
     high: float
     note: str = ""
+
+
+class ReliabilityBin(NamedTuple):
+    """Questions of one bin of confidence: mean confidence, and mean correctness with its 95 % interval."""
+
+    low_edge: float
+    high_edge: float
+    questions: int
+    confidence: float
+    correctness: float
+    low: float
+    high: float
+
+
+class CurvePoint(NamedTuple):
+    """The answers at or above a confidence: their share, and the share of them that is wrong."""
+
+    coverage: float
+    risk: float
 
 
 class _Frame(NamedTuple):
@@ -47,17 +72,17 @@ def reliability_chart(bins: Sequence[ReliabilityBin], title: str, *, series: int
     """
     foot = 34.0
     frame = _frame(size, size + foot, margins=(42, 14, 12, 40 + foot))
-    most = max((item.count for item in bins), default=1)
+    most = max((item.questions for item in bins), default=1)
     parts = [_grid(frame, (0, 0.25, 0.5, 0.75, 1), (0, 0.25, 0.5, 0.75, 1), offset=foot)]
     parts.append(_line(frame.x(0), frame.y(0), frame.x(1), frame.y(1), "diagonal"))
     for item in bins:
         x, y = frame.x(item.confidence), frame.y(item.correctness)
-        radius = 2.5 + 6.5 * (item.count / most) ** 0.5
+        radius = 2.5 + 6.5 * (item.questions / most) ** 0.5
         hint = (
             f"confidence {item.confidence:.3f}, right {item.correctness:.3f} "
-            f"[{item.low:.3f}, {item.high:.3f}], {item.count} questions"
+            f"[{item.low:.3f}, {item.high:.3f}], {item.questions} questions"
         )
-        tall = (foot - 6) * item.count / most
+        tall = (foot - 6) * item.questions / most
         left, width = frame.x(item.low_edge) + 1, frame.x(item.high_edge) - frame.x(item.low_edge) - 2
         base = frame.bottom + foot
         parts.append(
@@ -67,7 +92,7 @@ def reliability_chart(bins: Sequence[ReliabilityBin], title: str, *, series: int
             f'<circle class="dot s{series}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/></g>'
         )
     parts.append(_axis_names(frame, "confidence", "share right", offset=foot))
-    summary = f"{len(bins)} bins, {sum(item.count for item in bins)} questions"
+    summary = f"{len(bins)} bins, {sum(item.questions for item in bins)} questions"
     return _svg(size, size + foot, title, summary, parts)
 
 

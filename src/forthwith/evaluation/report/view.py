@@ -8,11 +8,12 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from forthwith.evaluation.report.figures import ConfidentError, Confusion
+from forthwith.evaluation.results import Confusion
 
 __all__ = [
     "Cell",
     "ConfusionView",
+    "ErrorView",
     "Head",
     "HeatCell",
     "LeaderboardPage",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 Tone = Literal["", "good", "bad"]
+
+_MATRIX_OPTIONS = 12
+_PAIRS = 15
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,21 @@ class ConfusionView:
 
 
 @dataclass(frozen=True)
+class ErrorView:
+    """A wrong answer that was given with confidence; texts are empty where the report may not show them."""
+
+    record: str
+    qid: str
+    family: str
+    right: str
+    answered: str
+    confidence: float
+    automated: bool
+    question: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True)
 class ReportPage:
     """Everything on the report of one evaluation; the first of `models` is reported, the others are compared."""
 
@@ -120,10 +139,10 @@ class ReportPage:
     checks: Table | None = None
     reliability: Sequence[Picture] = ()
     reliability_by_family: Sequence[Picture] = ()
-    automation: Table | None = None
+    automation: Sequence[Table] = ()
     slices: Sequence[Table] = ()
     confusions: Sequence[ConfusionView] = ()
-    errors: Sequence[ConfidentError] = ()
+    errors: Sequence[ErrorView] = ()
     footer: Sequence[str] = ()
 
     @property
@@ -158,17 +177,19 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def confusion_view(confusion: Confusion) -> ConfusionView:
-    """A confusion matrix with shares of rows, and its commonest mistakes as a table."""
+def confusion_view(family: str, confusion: Confusion) -> ConfusionView:
+    """A confusion matrix with shares of rows where it is small, else its commonest mistakes as a table."""
     cells: list[tuple[str, list[HeatCell]]] = []
-    for i, (option, row) in enumerate(zip(confusion.options, confusion.counts, strict=False)):
+    mistakes: list[tuple[int, str, str]] = []
+    for i, (option, row) in enumerate(zip(confusion.options, confusion.counts, strict=True)):
         total = max(sum(row), 1)
         cells.append((option, [HeatCell(count, count / total, i == j) for j, count in enumerate(row)]))
+        mistakes += [(count, option, confusion.options[j]) for j, count in enumerate(row) if count and i != j]
+    mistakes.sort(key=lambda mistake: -mistake[0])
     rows = [
         Row([Cell(right), Cell(answered, is_text=True), Cell(str(count), count)])
-        for right, answered, count in confusion.pairs
+        for count, right, answered in mistakes[:_PAIRS]
     ]
     heads = [Head("right", text_column=True), Head("answered", text_column=True), Head("questions")]
-    return ConfusionView(
-        confusion.family, confusion.options, cells, Table(f"{confusion.family}: commonest mistakes", heads, rows)
-    )
+    pairs = Table(f"{family}: commonest mistakes", heads, rows)
+    return ConfusionView(family, confusion.options, cells if len(cells) <= _MATRIX_OPTIONS else [], pairs)
