@@ -13,7 +13,7 @@ __all__ = ["predict"]
 
 
 def predict(
-    data: Annotated[Path, typer.Option(help="Records: JSONL, JSONL.gz or Parquet.")],
+    data: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Records: JSONL, JSONL.gz or Parquet.")],
     out: Annotated[Path, typer.Option(help="Prediction file; begun or gone on with.")],
     model: ModelName = None,
     adapter: Adapter = None,

@@ -1,0 +1,89 @@
+"""`forthwith calibrate`: a prediction file on held-out data to a calibration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from forthwith.calibration import Calibration
+
+__all__ = ["calibrate"]
+
+
+def calibrate(
+    data: Annotated[Path, typer.Option(help="The records that were predicted; none the model was trained on.")],
+    preds: Annotated[Path, typer.Option(help="The prediction file.")],
+    out: Annotated[Path, typer.Option(help="Where the calibration goes.")],
+    budget: Annotated[float, typer.Option(help="Largest share of wrong answers among automated ones.")] = 0.05,
+    confidence_level: Annotated[float, typer.Option(help="Confidence with which the budget is promised.")] = 0.95,
+    all_families: Annotated[  # noqa: FBT002
+        bool, typer.Option("--all-families", help="Promise the budget for all families at once, not each by itself.")
+    ] = False,
+    pooled: Annotated[bool, typer.Option("--pooled", help="One temperature for all question types.")] = False,  # noqa: FBT002
+    hard_targets: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--hard-targets", help="Fit to the right option alone, not to the shares of people's answers."),
+    ] = False,
+    include_ambiguous: Annotated[  # noqa: FBT002
+        bool, typer.Option("--include-ambiguous", help="Let questions whose options tie take part in the fit.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the cross-fitting folds.")] = 20260930,
+) -> None:
+    """Fit temperatures, biases and thresholds, keep what helps on held-out folds, and say what was promised."""
+    from forthwith.calibration import FitConfig
+    from forthwith.evaluation.calibrate import calibrate_files
+    from forthwith.evaluation.selective import ThresholdConfig
+
+    calibration = calibrate_files(
+        data,
+        preds,
+        fit=FitConfig(
+            scope="pooled" if pooled else "type",
+            uses_soft_targets=not hard_targets,
+            includes_ambiguous=include_ambiguous,
+            seed=seed,
+        ),
+        thresholds=ThresholdConfig(
+            error_budget=budget, confidence_level=confidence_level, families="all" if all_families else "each"
+        ),
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    _show(calibration)
+    typer.echo(
+        f"{out}: bound to {calibration.binding.readout} readout, weights {calibration.binding.weights_sha256[:12]}"
+    )
+
+
+def _show(calibration: Calibration) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    steps = Table("step", "questions", "gain (nats)", "std. error", "kept", "why", title="Calibration, out of fold")
+    for step in calibration.provenance["steps"]:
+        gain, error = (f"{step[name]:+.4f}" if step[name] is not None else "–" for name in ("gain", "standard_error"))
+        steps.add_row(
+            step["name"], str(step["n_questions"]), gain, error, "yes" if step["is_applied"] else "no", step["reason"]
+        )
+    console.print(steps)
+    thresholds = calibration.thresholds
+    if thresholds is None:
+        return
+    title = f"Thresholds: at most {thresholds.error_budget:.0%} wrong, confidence {thresholds.confidence_level:.0%}"
+    table = Table("family", "threshold", "coverage", "error", "upper bound", "questions", "labels missing", title=title)
+    for family, detail in sorted(thresholds.details.get("families", {}).items()):
+        missing = detail["labels_missing"]
+        table.add_row(
+            family,
+            "ask always" if detail["threshold"] is None else f"{detail['threshold']:.3f}",
+            f"{detail['coverage']:.2f}",
+            "–" if detail["error"] is None else f"{detail['error']:.3f}",
+            "–" if detail["upper_bound"] is None else f"{detail['upper_bound']:.3f}",
+            str(detail["n_questions"]),
+            "unknown" if missing is None else str(missing),
+        )
+    console.print(table)

@@ -1,0 +1,178 @@
+"""From records to a verdict with nothing but commands, on a tiny random model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from forthwith.cli import calibrate, cascade, compare, power, predict, stability
+from forthwith.errors import ArtifactError
+
+RUNNER = CliRunner()
+COMMANDS = typer.Typer(pretty_exceptions_enable=False)
+for module in (calibrate, cascade, compare, power, predict, stability):
+    name = module.__name__.rpartition(".")[2]
+    COMMANDS.command(name)(getattr(module, name))
+
+
+def call(*arguments: object) -> Result:
+    result = RUNNER.invoke(COMMANDS, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random causal model in a folder."""
+    from forthwith.testing import tiny_causal_model, tiny_tokenizer
+
+    folder = tmp_path_factory.mktemp("tiny")
+    tiny_causal_model(layers=2).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "val.jsonl"
+    stream = np.random.default_rng(0)
+    rows = []
+    for n in range(60):
+        questions = {
+            "team": {"type": "choice", "instructions": "Whose?", "criteria": {"billing": "money", "support": None}},
+            "late": {"type": "noul", "instructions": "Late?"},
+        }
+        targets = {
+            "team": {"label": str(stream.choice(["billing", "support"]))},
+            "late": {"label": bool(stream.integers(2))},
+        }
+        rows.append({"id": f"r{n}", "state": f"item {n}", "questions": questions, "targets": targets})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def predictions(tiny: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Prediction files of the same model under two readouts."""
+    folder = tmp_path_factory.mktemp("preds")
+    found = {}
+    for name, readout in (("one", "label"), ("two", "label(orders=2)")):
+        found[name] = folder / f"{name}.jsonl"
+        call("predict", "--data", data, "--model", tiny, "--readout", readout, "--device", "cpu", "--out", found[name])
+    return found
+
+
+def test_predict_says_what_it_did_and_a_second_run_asks_nothing(
+    tiny: Path, data: Path, predictions: dict[str, Path]
+) -> None:
+    before = predictions["one"].read_bytes()
+    result = call(
+        "predict", "--data", data, "--model", tiny, "--readout", "label", "--device", "cpu", "--out", predictions["one"]
+    )
+    assert "120 questions of 60 records, 0 without an answer" in result.output
+    assert predictions["one"].read_bytes() == before
+
+
+def test_predict_refuses_to_go_on_with_another_readout(tiny: Path, data: Path, predictions: dict[str, Path]) -> None:
+    with pytest.raises(ArtifactError, match=r"begun under another configuration .*readout"):
+        call(
+            "predict",
+            "--data",
+            data,
+            "--model",
+            tiny,
+            "--readout",
+            "text",
+            "--device",
+            "cpu",
+            "--out",
+            predictions["one"],
+        )
+
+
+def test_calibrate_writes_a_calibration_that_belongs_to_the_model(
+    data: Path, predictions: dict[str, Path], tmp_path: Path
+) -> None:
+    from forthwith.bundle import read_calibration
+    from forthwith.evaluation.calibrate import calibration_for
+
+    out = tmp_path / "calibration.json"
+    result = call("calibrate", "--data", data, "--preds", predictions["one"], "--out", out)
+    assert "ask always" in result.output  # a random model meets no budget
+    calibration = read_calibration(out)
+    assert calibration.provenance["data"] == "val.jsonl"
+    assert calibration_for(out, predictions["one"]) == calibration
+    with pytest.raises(ArtifactError, match="was fitted on another readout"):
+        calibration_for(out, predictions["two"])
+
+
+def test_calibrate_refuses_other_data(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(data.read_text() + data.read_text().splitlines()[0].replace('"r0"', '"r60"') + "\n")
+    with pytest.raises(ArtifactError, match="was predicted from other data"):
+        call("calibrate", "--data", other, "--preds", predictions["one"], "--out", tmp_path / "c.json")
+
+
+def test_compare_gives_paired_differences(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "compare.json"
+    result = call(
+        "compare", "--data", data, "--preds", predictions["one"], "--baseline", predictions["two"],
+        "--margin", "0.1", "--resamples", "500", "--out", out,
+    )  # fmt: skip
+    assert "McNemar" in result.output
+    (comparison,) = json.loads(out.read_text())
+    assert comparison["questions"] == 120
+    assert comparison["equivalence"]["margin"] == 0.1
+
+
+def test_cascade_and_power_print_what_they_found(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "cascade.json"
+    result = call(
+        "cascade", "--data", data, "--first", predictions["one"], "--second", predictions["two"],
+        "--second-usd", "0.01", "--error-usd", "1", "--out", out,
+    )  # fmt: skip
+    assert "cheapest" in result.output
+    assert len(json.loads(out.read_text())["one_threshold"]) == 14
+    assert "points is found with power 80%" in call("power", "--questions", "2000").output
+
+
+def test_stability_prints_flips_and_coherence(tiny: Path, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stability.json"
+    result = call(
+        "stability",
+        "--data",
+        data,
+        "--model",
+        tiny,
+        "--readout",
+        "label",
+        "--device",
+        "cpu",
+        "--limit",
+        "4",
+        "--out",
+        out,
+    )
+    assert "option order" in result.output
+    assert "sure loss" in result.output
+    body = json.loads(out.read_text())
+    assert body["stability"]["records"] == 4
+    assert {part["name"] for part in body["coherence"]["by_type"]} == {"choice", "noul"}
+
+
+def test_missing_sidecars_and_data_are_named(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    bare = tmp_path / "bare.jsonl"
+    bare.write_bytes(predictions["one"].read_bytes())
+    with pytest.raises(ArtifactError, match=r"bare.jsonl.meta.json is missing"):
+        call("calibrate", "--data", data, "--preds", bare, "--out", tmp_path / "c.json")
+    none = tmp_path / "none.jsonl"
+    refused = RUNNER.invoke(COMMANDS, ["predict", "--data", str(none), "--out", str(tmp_path / "p.jsonl")])
+    assert refused.exit_code == 2
+    assert "none.jsonl" in refused.output.replace("\n", "")
