@@ -27,6 +27,7 @@ from forthwith.personal.families.context import Cell, RankTally
 from forthwith.personal.families.option_sets import record_ranks
 from forthwith.personal.fragment import Fragment, PlannedFamily, PlannedRecord
 from forthwith.personal.kb.knowledge import KnowledgeBase, open_kb
+from forthwith.personal.render.styles import style_ids
 from forthwith.personal.vocabulary import FAMILIES, Family, Split
 
 __all__ = ["CHUNK", "Plan", "PlanConfig", "make_plan"]
@@ -51,7 +52,7 @@ class PlanConfig:
         split: whose users, mails and share of the phrasings.
         states: number of records.
         seed: everything follows from it, the knowledge base and the other settings.
-        styles: ids of rendering styles, dealt out evenly.
+        styles: ids of rendering styles, dealt out evenly; empty for all that the split may use.
         questions_per_state: mean number of questions, 1 to 3.
         p_buried: share of the records that get documents to bury.
         families: which families take part.
@@ -60,7 +61,7 @@ class PlanConfig:
     split: Split
     states: int
     seed: int
-    styles: tuple[str, ...] = ("default",)
+    styles: tuple[str, ...] = ()
     questions_per_state: float = 2.5
     p_buried: float = 0.25
     families: tuple[Family, ...] = FAMILIES
@@ -68,8 +69,9 @@ class PlanConfig:
     def __post_init__(self) -> None:
         if self.states < 1:
             raise ConfigError(f"states is {self.states}; plan at least one record", "states")
-        if not self.styles:
-            raise ConfigError("no style is given; name at least one", "styles")
+        known = style_ids(self.split)
+        if unknown := set(self.styles) - set(known):
+            raise ConfigError(f"unknown style {sorted(unknown)[0]!r}; styles are {', '.join(known)}", "styles")
         if strays := set(self.families) - set(FAMILIES):
             raise ConfigError(f"unknown family {sorted(strays)[0]!r}; families are {', '.join(FAMILIES)}", "families")
         if not 1 <= self.questions_per_state <= min(3, len(self.families)):
@@ -195,7 +197,8 @@ def _places(cells: Sequence[Cell], family: Family, name: tuple[object, ...]) -> 
 
 def _styles(config: PlanConfig) -> list[str]:
     rng = seeded_rng("pd-styles", config.split, config.seed)
-    return [config.styles[place] for place in schedule_positions(len(config.styles), config.states, rng)]
+    names = config.styles or style_ids(config.split)
+    return [names[place] for place in schedule_positions(len(names), config.states, rng)]
 
 
 def _buried(config: PlanConfig) -> list[int]:

@@ -136,7 +136,7 @@ def _budget(line: BudgetLimit) -> Iterator[_Value]:
     if line.amount is not None:
         yield "amount", f"${line.amount}", "money"
     if line.price_level is not None:
-        yield "price_level", "$" * line.price_level, "money"
+        yield "price_level", "$" * line.price_level, "text"
 
 
 def _privacy(line: object) -> Iterator[_Value]:
