@@ -6,7 +6,8 @@ import datetime as dt
 import random
 
 from forthwith.personal import rules
-from forthwith.personal.fragment import Anchor, DraftRecord, Fragment, PlannedRecord, QuestionSpec
+from forthwith.personal.families.anchors import anchors_of
+from forthwith.personal.fragment import DraftRecord, Fragment, PlannedRecord, QuestionSpec
 from forthwith.personal.lines import (
     ApprovalRule,
     BudgetLimit,
@@ -71,7 +72,27 @@ THINGS = (
     "Grill House",
 )
 CATEGORIES = ("Pet Supplies", "Grocery", "Beauty", "Appliances", "Thai restaurant", "Pizza place")
-WORDS = "cleared up within two weeks and nobody complained though half the bowl was left untouched every single time again".split()
+WORDS = [
+    "cleared",
+    "up",
+    "within",
+    "two",
+    "weeks",
+    "and",
+    "nobody",
+    "complained",
+    "though",
+    "half",
+    "the",
+    "bowl",
+    "was",
+    "left",
+    "untouched",
+    "every",
+    "single",
+    "time",
+    "again",
+]
 NOW = dt.datetime(2021, 6, 18, 14, 10)
 
 
@@ -180,16 +201,14 @@ class DraftBuilder:
             self.memory(self.items[8], owner)
 
     def ask(
-        self, family: str, kind: str, heading: str, body: object, label: str, required: list[Anchor], **question: object
+        self, family: str, kind: str, heading: str, body: object, label: str, lines: list, **question: object
     ) -> None:
         letter = "ABC"[len(self.pending)]
         item = Pending(self.line_id(), heading, letter, body)
         self.pending.append(item)
-        anchors = [Anchor(a.text, a.role, a.line_id or item.line_id, a.kind) for a in required]
-        anchors.insert(0, Anchor(item.label, "pending.label", item.line_id, "text"))
         spec = QuestionSpec(family, kind, item.label, **question)
         self.fragments.append(
-            Fragment(family, family, "clean", "test", spec, label, None, tuple(anchors), (), (), item)
+            Fragment(family, family, "clean", "test", spec, label, None, anchors_of([item, *lines]), (), (), item)
         )  # fmt: skip
 
     def needs_approval(self) -> None:
@@ -204,13 +223,7 @@ class DraftBuilder:
             quantity, price, fee = rng.randrange(1, 5), self.money(5, 60), rng.choice((0, 0, 499))
             total = quantity * price + fee
             body = PurchaseAction(self.items[10], quantity, price, fee, total)
-            anchors = [
-                Anchor(f"${total / 100:.2f}" if total % 100 else f"${total // 100}", "pending.amount", "", "money")
-            ]
-            for rule in limits:
-                anchors.append(Anchor(f"${rule.amount}", "spend_limit.amount", rule.line_id, "money"))
-                if rule.since:
-                    anchors.append(Anchor(rule.since.isoformat(), "spend_limit.since", rule.line_id, "date"))
+            shown = limits
             label = rules.purchase_needs_approval(total, limit)
         elif kind == "message":
             rule = ApprovalRule(
@@ -221,7 +234,7 @@ class DraftBuilder:
             contact = self.lines["contacts"][1]
             name, email = (contact.name, contact.email) if known else (self.names[6], "new77@example.com")
             body = MessageAction(name, email, "the weekend plan")
-            anchors = [Anchor(name, "pending.recipient", ""), Anchor(email, "pending.email", "")]
+            shown = [rule, *self.lines["contacts"]]
             label = rules.message_needs_approval(is_known=known, rule_on=rule.on)
         else:
             rule = ApprovalRule(self.line_id(), "irreversible", rng.random() < 0.7)
@@ -230,12 +243,9 @@ class DraftBuilder:
             note = ReversibilityNote(self.line_id(), object_kind, self.items[9], rng.random() < 0.5)
             self.lines["notes"].append(note)
             body = DeleteAction(object_kind, self.items[9])
-            anchors = [
-                Anchor(self.items[9], "pending.object_name", ""),
-                Anchor(self.items[9], "reversibility_note.object_name", note.line_id),
-            ]
+            shown = [rule, note]
             label = rules.deletion_needs_approval(is_reversible=note.reversible, rule_on=rule.on)
-        self.ask("needs_approval", "noul", "Proposed action", body, str(label).lower(), anchors)
+        self.ask("needs_approval", "noul", "Proposed action", body, str(label).lower(), shown)
 
     def share_ok(self) -> None:
         rng = self.rng
@@ -252,15 +262,8 @@ class DraftBuilder:
         self.lines["rules"] += [clearance, *marks]
         level = rules.in_force([rules.Dated(m.level, m.since) for m in marks], NOW.date())
         label = rules.may_share(level, clearance.level)
-        anchors = [
-            Anchor(clearance.level, "clearance.level", clearance.line_id, "level"),
-            Anchor(kind, "clearance.recipient_type", clearance.line_id, "word"),
-            *(Anchor(m.level, "fact_marking.level", m.line_id, "level") for m in marks),
-            *(Anchor(m.item_name, "fact_marking.item_name", m.line_id) for m in marks),
-            *(Anchor(m.since.isoformat(), "fact_marking.since", m.line_id, "date") for m in marks if m.since),
-        ]
         body = ShareAction(fact.fact_id, fact.item_name, contact.name if contact else None, kind)
-        self.ask("share_ok", "noul", "Proposed action", body, str(label).lower(), anchors)
+        self.ask("share_ok", "noul", "Proposed action", body, str(label).lower(), [clearance, *marks])
 
     def route(self) -> None:
         rng = self.rng
@@ -284,18 +287,12 @@ class DraftBuilder:
             [rules.EntityMeaning(n.entity_kind, n.refers_to, n.country) for n in notes],
             [(d.entity_kind, rules.Dated(d.service, d.since)) for d in detours], connected, NOW.date(),
         )  # fmt: skip
-        anchors = [
-            *(Anchor(s, "connected_services.service", base.line_id, "word") for s in services),
-            *(Anchor(c.service, "service_change.service", c.line_id, "word") for c in changes),
-            *(Anchor(c.date.isoformat(), "service_change.date", c.line_id, "date") for c in changes),
-            *(Anchor(n.name, "entity_note.name", n.line_id) for n in notes),
-            *(Anchor(d.service, "routing_rule.service", d.line_id, "word") for d in detours),
-            Anchor("Marlow", "pending.name", ""),
-        ]
         options = list((*SERVICES, "ask_user"))
         rng.shuffle(options)
         body = EntityRequest("Marlow", dt.date(2021, 6, 24) if rng.random() < 0.5 else None)
-        self.ask("route", "choice", "Request", body, label, anchors, route_options=tuple(options))
+        self.ask(
+            "route", "choice", "Request", body, label, [base, *changes, *detours, *notes], route_options=tuple(options)
+        )
 
     def notify_level(self) -> None:
         rng = self.rng
@@ -319,19 +316,11 @@ class DraftBuilder:
             code, urgency = rng.choice(("P1", "P3", "amber")), rng.choice(URGENCIES)
             scale = PriorityCode(self.line_id(), event, code, urgency)
             number = URGENCIES.index(urgency)
-            anchors = [
-                Anchor(code, "priority_code.code", scale.line_id),
-                Anchor(urgency, "priority_code.urgency", scale.line_id, "word"),
-            ]
         else:
             low, medium, high = sorted(rng.sample(range(3, 60), 3))
             unit, magnitude = "minutes", rng.choice((low, medium, high, rng.randrange(1, 80)))
             scale = UrgencyScale(self.line_id(), event, unit, low, medium, high)
             number = rules.urgency_of_magnitude(magnitude, low, medium, high)
-            anchors = [
-                Anchor(str(n), f"urgency_scale.{w}", scale.line_id, "number")
-                for n, w in ((low, "low"), (medium, "medium"), (high, "high"))
-            ]
         self.lines["rules"] += [*quiet, cap, meeting, vips, scale]
         window = rules.in_force([rules.Dated((q.start, q.end), q.since) for q in quiet], NOW.date())
         label = rules.notify_level(
@@ -339,18 +328,10 @@ class DraftBuilder:
             in_quiet=rules.in_quiet_hours(arrival.hour, *window), in_meeting=running,
             meeting_cap=NOTIFY_LEVELS.index(meeting.level),
         )  # fmt: skip
-        anchors += [
-            Anchor(f"{arrival:%Y-%m-%d %H:%M}", "pending.arrival", "", "datetime"),
-            Anchor(cap.level, "type_cap.level", cap.line_id, "level"),
-            Anchor(cap.event, "type_cap.event", cap.line_id, "word"),
-            Anchor(meeting.level, "meeting_cap.level", meeting.line_id, "level"),
-            Anchor(f"{entry.start:%Y-%m-%d %H:%M}", "calendar_event.start", entry.line_id, "datetime"),
-            *(Anchor(n, "vip_list.name", vips.line_id) for n in vips.names),
-            *(Anchor(f"{h:02d}:00", f"quiet_hours.{w}", q.line_id, "hour") for q in quiet for h, w in ((q.start, "start"), (q.end, "end"))),
-            *(Anchor(q.since.isoformat(), "quiet_hours.since", q.line_id, "date") for q in quiet if q.since),
-        ]  # fmt: skip
         body = IncomingEvent(event, arrival, sender, code, magnitude, unit)
-        self.ask("notify_level", "score", "Incoming event", body, str(label), anchors)
+        self.ask(
+            "notify_level", "score", "Incoming event", body, str(label), [*quiet, cap, meeting, vips, scale, entry]
+        )
 
     def forgotten(self) -> None:
         rng = self.rng
@@ -380,9 +361,7 @@ class DraftBuilder:
             [rules.ForgetTerm(t.date, isinstance(t, Repermission), t.item_name, t.note_date, t.attribute, t.category) for t in terms],
             NOW.date(),
         )  # fmt: skip
-        anchors = [Anchor(t.date.isoformat(), "forget_request.date", t.line_id, "date") for t in terms]
-        anchors += [Anchor(t.item_name, "forget_request.item_name", t.line_id) for t in terms if t.item_name]
-        self.ask("forgotten_violation", "noul", "Proposed action", body, str(label).lower(), anchors)
+        self.ask("forgotten_violation", "noul", "Proposed action", body, str(label).lower(), terms)
 
     def apply_memory(self) -> None:
         rng = self.rng
@@ -393,13 +372,7 @@ class DraftBuilder:
         label = rules.memory_counts(
             fact_category=fact.category, fact_owner=fact.owner, request_category=category, request_for=for_whom
         )
-        anchors = [
-            Anchor(category, "pending.category", ""),
-            Anchor(fact.category, "memory_fact.category", fact.line_id),
-            Anchor(fact.date.isoformat(), "memory_fact.date", fact.line_id, "date"),
-            Anchor(fact.evidence, "memory_fact.evidence", fact.line_id),
-        ]
-        self.ask("apply_memory", "noul", "Request", body, str(label).lower(), anchors, note_date=fact.date)
+        self.ask("apply_memory", "noul", "Request", body, str(label).lower(), [fact], note_date=fact.date)
 
     def pick(self) -> None:
         rng = self.rng
@@ -407,10 +380,9 @@ class DraftBuilder:
             ItemOption(f"o{n}", name, "Grocery", self.money(4, 50), None, None, rng.randrange(10, 900))
             for n, name in enumerate(self.items[6 : 6 + rng.randrange(3, 5)])
         )
-        anchors = [Anchor(o.name, "pending.option", "") for o in options]
         body = PickRequest("product", "Grocery", None, options)
         self.lines["notes"].append(PastCases(self.line_id(), "sharing", 3, 8))
-        self.ask("pick_option", "choice", "Request", body, options[0].option_id, anchors, options=options)
+        self.ask("pick_option", "choice", "Request", body, options[0].option_id, [], options=options)
 
 
 def build_draft(index: int, style_id: str, split: str = "dev", *, documents: bool = False) -> DraftRecord:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["cue_of", "demands_approval", "is_about_approval", "word_pattern"]
+__all__ = ["UNDATED_KINDS", "cue_of", "demands_approval", "is_about_approval", "word_pattern"]
 
 _CUES: dict[str, str] = {
     "spend_limit": "spen[dt]|limit|pay|paid|purchas|order|bought|buy|bill|approv|cap\\b|ceiling|total|cost|charge|exceed|dearer"
@@ -22,7 +22,7 @@ _CUES: dict[str, str] = {
     "|goes to|is for|as far as|知道|权限|隐私|告诉|开放|公开到|说到|级",
     "fact_marking": "mark|level|privacy|private|guarded|label|class|treat|count|file|tagg|fact|note|memory|remember|known|said"
     "|标|级|隐私|看法|privacy_of|归为|列为",
-    "connected_services": "connect|access|link|service|hooked|连接|接通|服务",
+    "connected_services": "connect|access|link|hooked|连接|接通",
     "service_change": "connect|access|link|service|off\\b|on\\b|unlink|断开|连接|接通|停用|启用|权限",
     "routing_rule": "request|rout|handl|use|using|go|send|through|put|pass|deal|take|leave|belong|service|let|via|matter"
     "|走|交|用|转|通过|办|服务|负责",
@@ -38,6 +38,20 @@ _CUES: dict[str, str] = {
     "repermission": "again|allow|lifted|back|permission|withdrawn|may be|can be|usable|after all|void|no longer|重新|再次|恢复|撤回"
     "|又可以|可以再用|可再|取消|restored",
 }
+
+UNDATED_KINDS = frozenset(
+    (
+        "spend_limit",
+        "clearance",
+        "fact_marking",
+        "connected_services",
+        "routing_rule",
+        "quiet_hours",
+        "meeting_cap",
+        "type_cap",
+    )
+)
+"""Kinds of line that say no date, unless a date is among their values."""
 
 _SPELLINGS: dict[str, str] = {
     "public": r"public(?: feed)?|公开|公众",

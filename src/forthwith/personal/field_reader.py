@@ -12,6 +12,15 @@ from typing import Any, cast
 from forthwith.errors import DataError
 from forthwith.personal.render.grammar import section_names, wording_share
 from forthwith.personal.text_values import read_values
+from forthwith.personal.vocabulary import (
+    ENTITY_KINDS,
+    EVENT_TYPES,
+    NOTIFY_LEVELS,
+    PRIVACY_LEVELS,
+    RECIPIENT_TYPES,
+    SERVICES,
+    URGENCIES,
+)
 
 __all__ = ["Row", "read_rows"]
 
@@ -19,7 +28,18 @@ _MONEY = {"amount", "unit_price_cents", "delivery_fee_cents", "amount_cents", "p
 _DATES = {"date", "since", "note_date", "when"}
 _SWITCHES = {"on", "connected", "reversible", "now_likes"}
 _LISTS = {"levels", "services", "names", "airports"}
+_COUNTS = {"rating", "low", "medium", "high", "positive", "total", "quantity", "magnitude"}
 _YES = {"yes", "true", "on"}
+_CLOSED: dict[str, tuple[str, ...]] = {
+    "level": (*PRIVACY_LEVELS, *NOTIFY_LEVELS),
+    "recipient_type": RECIPIENT_TYPES,
+    "relationship": RECIPIENT_TYPES,
+    "service": SERVICES,
+    "event": EVENT_TYPES,
+    "urgency": URGENCIES,
+    "entity_kind": ENTITY_KINDS,
+}
+_CLOSED_LISTS: dict[str, tuple[str, ...]] = {"levels": PRIVACY_LEVELS, "services": SERVICES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +139,24 @@ def _value(kind: str, name: str, text: str) -> Any:
     if name in _SWITCHES:
         return text in _YES
     if name in _LISTS:
-        return () if text == "none" else tuple(text.split(", "))
+        return _members(name, text)
     if name in ("time", "arrival") or (name in ("start", "end") and kind == "calendar_event"):
         return f"{_only(text, 'date')} {_only(text, 'time')}"
     if name in ("start", "end"):
         return int(_only(text, "time").split(":")[0])
+    if name in _COUNTS:
+        return int(_only(text, "number"))
+    return _closed(name, text, _CLOSED.get(name))
+
+
+def _members(name: str, text: str) -> tuple[str, ...]:
+    members = () if text == "none" else tuple(text.split(", "))
+    return tuple(_closed(name, member, _CLOSED_LISTS.get(name)) for member in members)
+
+
+def _closed(name: str, text: str, words: tuple[str, ...] | None) -> str:
+    if words is not None and text not in words:
+        raise DataError(f"the field {name!r} says {text!r}; it can be {', '.join(words)}")
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,9 @@ from forthwith.personal.text_values import read_values
 __all__ = ["TextUnit", "UnitIndex"]
 
 _SENTENCE_END = re.compile(r"(?<![ap]\.m\.)(?<=[.!?])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n")
+_REFERS_BACK = re.compile(
+    r"(?:(?:It|This|That|They|These|He|She|Now|Since then|From then on|After that)\b|这|它|现在|此后)"
+)
 _GLUE = "\x1f"
 
 
@@ -37,19 +41,19 @@ class UnitIndex:
 
     Attributes:
         pending: the piece of every pending item, by its label; a label that the text lacks is missing.
-        sentences: the sentences outside pending items, paragraph by paragraph.
     """
 
     def __init__(self, text: str, labels: Sequence[str], whole: Iterable[str]) -> None:
         """Cuts the text; strings in `whole` (quotations, names) are never cut."""
         self.pending: dict[str, TextUnit] = {}
-        self.sentences: list[list[TextUnit]] = []
+        self._lines: list[list[TextUnit]] = []
         glued = _glue(text, whole)
         for paragraph in re.split(r"\n\s*\n", glued):
             plain = self._take_pending(paragraph, labels)
             joined = re.sub(r"\n    (?! *[-.~])", " ", plain)
-            parts = [normalised(part.replace(_GLUE, " ")) for part in _SENTENCE_END.split(joined)]
-            self.sentences.append([_unit(part) for part in parts if part])
+            for line in joined.split("\n"):
+                parts = [normalised(part.replace(_GLUE, " ")) for part in _SENTENCE_END.split(line)]
+                self._lines.append([_unit(part) for part in parts if part])
 
     def _take_pending(self, paragraph: str, labels: Sequence[str]) -> str:
         """Files the pending items of a paragraph, returns what stands before the first."""
@@ -63,15 +67,13 @@ class UnitIndex:
             self.pending[label] = self.pending[label] + piece if label in self.pending else piece
         return paragraph[: places[0][0]]
 
-    def windows(self, longest: int) -> Iterable[TextUnit]:
-        """Runs of 1 to `longest` neighbouring sentences within a paragraph, short ones first."""
-        for size in range(1, longest + 1):
-            for sentences in self.sentences:
-                for start in range(len(sentences) - size + 1):
-                    run = sentences[start]
-                    for other in sentences[start + 1 : start + size]:
-                        run = run + other
-                    yield run
+    def sentences(self) -> Iterable[TextUnit]:
+        """Every sentence, and every two of which the second refers back ("It is now ...")."""
+        for line in self._lines:
+            yield from line
+            for first, second in itertools.pairwise(line):
+                if _REFERS_BACK.match(second.text):
+                    yield first + second
 
 
 def _glue(text: str, whole: Iterable[str]) -> str:

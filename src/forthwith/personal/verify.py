@@ -14,7 +14,7 @@ from typing import Literal
 
 from forthwith.errors import DataError
 from forthwith.personal.anchor_text import normalised
-from forthwith.personal.cue_words import cue_of, demands_approval, is_about_approval, word_pattern
+from forthwith.personal.cue_words import UNDATED_KINDS, cue_of, demands_approval, is_about_approval, word_pattern
 from forthwith.personal.field_reader import Row, read_rows
 from forthwith.personal.fragment import Anchor, DraftRecord, Fragment
 from forthwith.personal.inventory import Holdings, holdings_of, strays
@@ -26,6 +26,7 @@ from forthwith.personal.snapshot import line_kind, snapshot_payload
 from forthwith.personal.standing import places_of, stands_alone
 from forthwith.personal.text_units import TextUnit, UnitIndex
 from forthwith.personal.text_values import read_values
+from forthwith.personal.vocabulary import PRIVACY_LEVELS
 
 __all__ = ["Problem", "ProblemKind", "Verdict", "verify_record"]
 
@@ -41,9 +42,6 @@ ProblemKind = Literal[
     "unreadable_fields",
     "document_lost",
 ]
-
-_RUN = 3
-"""Most neighbouring sentences that one line of a snapshot may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def _anchor_problems(draft: DraftRecord, index: UnitIndex) -> Iterator[Problem]:
     owners = {owner for line in draft.snapshot.lines() if isinstance(owner := getattr(line, "owner", None), str)}
     labels = {item.line_id: item.label for item in draft.snapshot.pending}
     kinds = {line.line_id: line_kind(line) for line in draft.snapshot.lines()}
-    windows = {1: list(index.windows(1)), _RUN: list(index.windows(_RUN))}
+    sentences = list(index.sentences())
     done: set[str] = set()
     for fragment in draft.fragments:
         groups: dict[str, list[Anchor]] = {}
@@ -112,42 +110,63 @@ def _anchor_problems(draft: DraftRecord, index: UnitIndex) -> Iterator[Problem]:
                 problem = _missing(anchors, units, "pending", frozenset())
             else:
                 others = owners - {anchor.text for anchor in anchors}
-                units = windows[1] if len(anchors) == 1 else windows[_RUN]
-                problem = _missing(anchors, units, kinds.get(line_id, ""), frozenset(others))
+                problem = _missing(anchors, sentences, kinds.get(line_id, ""), frozenset(others))
             if problem is not None:
                 yield Problem(problem.kind, problem.detail, fragment.qid)
 
 
 def _missing(anchors: list[Anchor], units: list[TextUnit], kind: str, others: frozenset[str]) -> Problem | None:
-    needed = Counter((anchor.text, _spelling(anchor)) for anchor in anchors)
-    cue = cue_of(kind)
     for unit in units:
-        if not all(_count(unit, text, spelling) >= number for (text, spelling), number in needed.items()):
-            continue
-        if cue is not None and not cue.search(unit.text):
-            continue
-        if not any(other in unit.text for other in others):
+        if _absent(unit, anchors) is None and _is_about(unit, anchors, kind, others):
             return None
     roles = ", ".join(sorted({anchor.role for anchor in anchors}))
-    for (text, spelling), number in needed.items():
-        if max((_count(unit, text, spelling) for unit in units), default=0) < number:
-            return Problem("missing_required_anchor", f"{text!r} ({roles})")
+    for anchor in anchors:
+        if all(_absent(unit, [anchor]) is not None for unit in units):
+            return Problem("missing_required_anchor", f"{anchor.text!r} ({roles})")
     texts = ", ".join(repr(anchor.text) for anchor in anchors)
     return Problem("misplaced_anchor", f"{texts} do not stand together ({roles})")
+
+
+def _is_about(unit: TextUnit, anchors: list[Anchor], kind: str, others: frozenset[str]) -> bool:
+    """Whether a unit that says the anchors can be the line of this kind: by its cue, its company, and whose it is."""
+    cue = cue_of(kind)
+    if (cue is not None and not cue.search(unit.text)) or any(other in unit.text for other in others):
+        return False
+    if kind in ("clearance", "fact_marking") and all(word_pattern(level).search(unit.text) for level in PRIVACY_LEVELS):
+        return False  # the order of the levels says every level
+    is_undated = kind in UNDATED_KINDS and not any(anchor.kind == "date" for anchor in anchors)
+    return not (is_undated and any(value == "date" for value, _ in unit.values))  # a dated line is another line
+
+
+def _absent(unit: TextUnit, anchors: list[Anchor]) -> Anchor | None:
+    """The first anchor that the unit does not say, each at a place of its own; None where it says all."""
+    rest = unit.text
+    values = Counter[tuple[str, str]]()
+    for anchor in sorted(anchors, key=lambda anchor: -len(anchor.text)):
+        if anchor.kind in ("text", "level", "word"):
+            span = _span(rest, anchor)
+            if span is None:
+                return anchor
+            rest = f"{rest[: span[0]]}\x00{rest[span[1] :]}"
+        else:
+            values.update(_canonical(anchor.text, _spelling(anchor)))
+            if any(unit.values[value] < (values[value] if value[0] != "date" else 1) for value in values):
+                return anchor
+    return None
+
+
+def _span(text: str, anchor: Anchor) -> tuple[int, int] | None:
+    if anchor.kind == "text":
+        plain = _plain(anchor.text)
+        place = next(places_of(text, plain), None)
+        return None if place is None else (place, place + len(plain))
+    match = word_pattern(anchor.text).search(text)
+    return None if match is None else match.span()
 
 
 def _spelling(anchor: Anchor) -> str:
     """The anchor's kind; the end of a calendar entry may be written without its day."""
     return "clock" if anchor.kind == "datetime" and anchor.role.endswith(".end") else anchor.kind
-
-
-def _count(unit: TextUnit, text: str, spelling: str) -> int:
-    """How often a unit says an anchor, in any spelling of its kind."""
-    if spelling in ("level", "word"):
-        return len(word_pattern(text).findall(unit.text))
-    if spelling == "text":
-        return sum(1 for _ in places_of(unit.text, _plain(text)))
-    return min(unit.values[value] for value in _canonical(text, spelling))
 
 
 @lru_cache(maxsize=16_384)
@@ -176,7 +195,7 @@ def _polarity_problems(draft: DraftRecord, rendered: RenderedRecord, index: Unit
         return
     for about in ("new_recipient", "irreversible"):
         wanted = {rule.on for rule in rules if rule.about == about}
-        said = {demands_approval(unit.text) for unit in index.windows(1) if is_about_approval(unit.text, about)}
+        said = {demands_approval(unit.text) for unit in index.sentences() if is_about_approval(unit.text, about)}
         if wanted and said and not wanted & said:
             on = "on" if True in wanted else "off"
             yield Problem("wrong_polarity", f"the {about} rule is {on}, the text says otherwise")
