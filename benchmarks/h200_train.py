@@ -126,7 +126,7 @@ def configured(recipe: str, seed: int, arguments: argparse.Namespace) -> tuple[T
     names = settings.pop("sources")
     payload: dict[str, Any] = {
         "name": recipe, "seed": seed, "base": {"model": arguments.model},
-        "batching": {"overlong": "skip", "workers": arguments.workers},
+        "batching": {"overlong": "skip", "workers": arguments.workers, "chunk_records": 2048},
         "runtime": {},
     }  # fmt: skip
     given = {item.partition("=")[0]: parsed(item.partition("=")[2]) for item in arguments.set}
@@ -171,7 +171,9 @@ def speed(trainer: Trainer, speeds: Sequence[float], peak_tflops: float) -> dict
     steady = float(np.median(speeds[1:] or speeds))
     weights = parameter_count(trainer.prepared.forward)
     adapter = sum(parameter.numel() for parameter in trainable_parameters(trainer.prepared.forward))
-    flops = 4 * (weights - adapter) + 6 * adapter  # a token: forward and the gradient of activations; adapters also their own
+    flops = (
+        4 * (weights - adapter) + 6 * adapter
+    )  # a token: forward and the gradient of activations; adapters also their own
     memory = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
     return {
         "tokens_per_s": round(steady), "tflops": round(steady * flops / 1e12, 2),
@@ -252,7 +254,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--recipe", nargs="+", default=["start"], choices=sorted(RECIPES))
     parser.add_argument("--seed", nargs="+", type=int, default=[1])
     parser.add_argument("--seconds", type=float, help="training time a run; the schedule ends with it")
-    parser.add_argument("--fold", type=int, choices=range(5), help="leave every fifth of the tasks out, from this one on")
+    parser.add_argument(
+        "--fold", type=int, choices=range(5), help="leave every fifth of the tasks out, from this one on"
+    )
     parser.add_argument("--leave-out", nargs="*", default=[], help="tasks left out of training")
     parser.add_argument("--set", nargs="*", default=[], help="settings for all recipes, section.name=value")
     parser.add_argument("--limit", type=int, help="records a file, for a dry run")

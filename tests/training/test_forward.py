@@ -7,7 +7,7 @@ import torch
 from forthwith.readout import readout_by_name
 from forthwith.schema import parse_record
 from forthwith.testing import tiny_causal_model, tiny_encoder
-from forthwith.training.attention import block_mask, dense_mask
+from forthwith.training.attention import BlockMasks, dense_mask
 from forthwith.training.batching import packed_batch, path_batch
 from forthwith.training.config import Objective
 from forthwith.training.forward import DeviceTargets, TreeForward, check_logits
@@ -109,7 +109,7 @@ def test_block_mask_covers_every_pair_that_the_rule_allows() -> None:
     batch = packed_batch([rows[index] for index in draw.integers(3, size=4)], 3072)
     ends = torch.from_numpy(batch.ends)
     dense = dense_mask(ends)[0, 0]
-    blocks = block_mask(ends).to_dense()[0, 0].bool()
+    blocks = BlockMasks()(ends).to_dense()[0, 0].bool()
     covered = blocks.repeat_interleave(128, 0).repeat_interleave(128, 1)
     assert not (dense & ~covered).any()
     assert blocks.float().mean() < 0.5

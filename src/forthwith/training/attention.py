@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask
 
-__all__ = ["block_mask", "dense_mask"]
+__all__ = ["BlockMasks", "dense_mask"]
 
 _BLOCK = 128
 
@@ -26,28 +26,43 @@ def dense_mask(ends: Tensor, near: Tensor | None = None, window: int | None = No
     return mask[None, None]
 
 
-def block_mask(ends: Tensor, near: Tensor | None = None, window: int | None = None) -> BlockMask:
-    """The same mask for FlexAttention, in blocks of 128; the number of tokens must be a multiple of 128.
+class BlockMasks:
+    """Builds block masks for FlexAttention over rows of a few widths.
 
-    A block of queries and keys is skipped where no key's subtree reaches the queries, and taken whole where all do.
+    The rule of a width is one function over one buffer that each row is copied into, so that compiled attention is compiled once;
+    a mask is valid until the next one of its width is built.
     """
-    blocks = len(ends) // _BLOCK
-    by_block = ends.view(blocks, _BLOCK)
-    furthest, nearest = by_block.amax(dim=1), by_block.amin(dim=1)  # (N,)
-    first = torch.arange(blocks, device=ends.device) * _BLOCK
-    is_touched = (first[None, :] <= first[:, None]) & (furthest[None, :] > first[:, None])  # (N queries, N keys)
-    is_full = (first[None, :] < first[:, None]) & (nearest[None, :] >= first[:, None] + _BLOCK)
-    if window is not None:
-        is_full = torch.zeros_like(is_full)
-    counts, indices = _ordered(is_touched & ~is_full)
-    full_counts, full_indices = _ordered(is_full)
-    return BlockMask.from_kv_blocks(
-        counts, indices, full_counts, full_indices, BLOCK_SIZE=_BLOCK, mask_mod=_rule(ends, near, window)
-    )
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[int, int | None], tuple[Tensor, Tensor, Callable[..., Tensor]]] = {}
+
+    def __call__(self, ends: Tensor, near: Tensor | None = None, window: int | None = None) -> BlockMask:
+        """The mask in blocks of 128; the number of tokens must be a multiple of 128.
+
+        A block of queries and keys is skipped where no key's subtree reaches the queries, and taken whole where all do.
+        """
+        count = len(ends)
+        if (count, window) not in self._rules:
+            buffers = (torch.empty_like(ends), torch.empty_like(ends))
+            self._rules[count, window] = (*buffers, _rule(*buffers, window))
+        own_ends, own_near, rule = self._rules[count, window]
+        own_ends.copy_(ends)
+        if near is not None:
+            own_near.copy_(near)
+        by_block = ends.view(-1, _BLOCK)
+        furthest, nearest = by_block.amax(dim=1), by_block.amin(dim=1)  # (N,)
+        first = torch.arange(0, count, _BLOCK, device=ends.device)
+        is_touched = (first[None, :] <= first[:, None]) & (furthest[None, :] > first[:, None])  # (N queries, N keys)
+        is_full = (first[None, :] < first[:, None]) & (nearest[None, :] >= first[:, None] + _BLOCK)
+        if window is not None:
+            is_full = torch.zeros_like(is_full)
+        counts, indices = _ordered(is_touched & ~is_full)
+        full_counts, full_indices = _ordered(is_full)
+        return BlockMask.from_kv_blocks(counts, indices, full_counts, full_indices, BLOCK_SIZE=_BLOCK, mask_mod=rule)
 
 
-def _rule(ends: Tensor, near: Tensor | None, window: int | None) -> Callable[..., Tensor]:
-    if near is None or window is None:
+def _rule(ends: Tensor, near: Tensor, window: int | None) -> Callable[..., Tensor]:
+    if window is None:
 
         def sees(_batch: Any, _head: Any, query: Tensor, key: Tensor) -> Tensor:
             return (key <= query) & (query < ends[key])

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from forthwith.errors import ConfigError
-from forthwith.training.attention import block_mask, dense_mask
+from forthwith.training.attention import BlockMasks, dense_mask
 from forthwith.training.batching import MicroBatch
 
 __all__ = ["DeviceTargets", "TreeForward"]
@@ -58,6 +58,7 @@ class TreeForward(nn.Module):
         types = set(getattr(config, "layer_types", None) or ())
         window = getattr(config, "sliding_window", None)
         self._windows = {name: int(window) for name in types if name == "sliding_attention" and window}
+        self._block_masks = BlockMasks()
         self._scale, self._cap = _logit_rule(config)
 
     @property
@@ -109,7 +110,7 @@ class TreeForward(nn.Module):
         return logits if self._cap is None else torch.tanh(logits / self._cap) * self._cap
 
     def _masks(self, ends: Tensor, positions: Tensor) -> Any:
-        build: Any = block_mask if self.attention == "flex" else dense_mask
+        build: Any = self._block_masks if self.attention == "flex" else dense_mask
         full = build(ends)
         if not self._windows:
             return full

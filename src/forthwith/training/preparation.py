@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ def prepare(config: TrainingConfig, *, device: str | None = None) -> Prepared:
     shape = BatchShape(row_tokens, as_paths=loaded.has_recurrent_layers, is_padded=forward.attention == "flex")
     wants_compile = is_cuda if config.runtime.compile is None else config.runtime.compile
     if wants_compile:
-        notes["compiled_layers"] = _compile_layers(forward)
+        forward.train()
+        _compile_layers(forward, shape.width(row_tokens) or row_tokens, autocast, notes)
     notes |= {
         "attention": forward.attention,
         "row_tokens": row_tokens,
@@ -150,7 +152,7 @@ def _probe(forward: TreeForward, batch: Any, autocast: Any) -> tuple[torch.Tenso
     return hidden.detach().float(), gradient
 
 
-def _probe_batch() -> Any:
+def _probe_batch(width: int = 0) -> Any:
     draw = np.random.default_rng(0)
     rows: list[TrainingRow] = []
     for number in range(3):
@@ -160,13 +162,22 @@ def _probe_batch() -> Any:
             for _ in range(4):
                 tree.read(tree.add(tuple(int(token) for token in draw.integers(10, 500, size=15)), question), (1, 2))
         rows.append(TrainingRow(str(number), tree.build(), ()))
-    width = -(-sum(row.size for row in rows) // 128) * 128
+    width = max(width, -(-sum(row.size for row in rows) // 128) * 128)
     return packed_batch(rows, width)
 
 
-def _compile_layers(forward: TreeForward) -> int:
+def _compile_layers(forward: TreeForward, width: int, autocast: Any, notes: dict[str, Any]) -> None:
+    """Compile each layer and run a full row through it; where the compiler fails, layers run as they are."""
     torch._dynamo.config.recompile_limit = 64  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue] - few widths, two modes
-    layers = forward.body.layers
-    for layer in layers:
-        layer.compile(dynamic=False)
-    return len(layers)
+    layers = list(forward.body.layers)
+    try:
+        for layer in layers:
+            layer.compile(dynamic=False)
+        started = time.perf_counter()
+        _probe(forward, _probe_batch(width), autocast)
+        notes["compile_seconds"] = round(time.perf_counter() - started, 1)
+    except Exception as error:  # noqa: BLE001 - see above
+        notes["compile_error"] = f"{type(error).__name__}: {error}"[:300]
+        _log.warning("the layers cannot be compiled here (%s); running them as they are", notes["compile_error"])
+        for layer in layers:
+            layer._compiled_call_impl = None
