@@ -193,7 +193,7 @@ def test_a_wrong_key_is_the_operators_error(loopback, answer_with):
         SystemOneEngine(server.url, api_key="x").decide(REQUEST)
 
 
-def test_another_model_in_the_middle_of_a_session_is_refused(loopback, answer_with):
+def test_another_model_than_before_is_refused(loopback, answer_with):
     left = [answer_with(reply()), answer_with(reply(model="jev-1.15.0"))]
     with loopback(lambda _call: left.pop(0)) as server:
         engine = SystemOneEngine(server.url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from forthwith.cli.model_options import CacheDir
 from forthwith.cli.pull import cache_dir_from_environment
 
 __all__ = ["models"]
+
+_PIPED_WIDTH = 200
 
 
 def models(
@@ -38,7 +41,7 @@ def models(
             entry.state,
             entry.about,
         )
-    Console(highlight=False, soft_wrap=True).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH).print(table)
     typer.echo(
         "Any model folder, .gguf file, hub id or systemone:URL works too; see `forthwith decide --help`.", err=True
     )
