@@ -10,12 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from forthwith.cli import calibrate, cascade, compare, power, predict, stability
+from forthwith.cli import calibrate, cascade, compare, evaluate, power, predict, report, stability
 from forthwith.errors import ArtifactError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
-for module in (calibrate, cascade, compare, power, predict, stability):
+for module in (calibrate, cascade, compare, evaluate, power, predict, report, stability):
     name = module.__name__.rpartition(".")[2]
     COMMANDS.command(name)(getattr(module, name))
 
@@ -130,6 +130,27 @@ def test_compare_gives_paired_differences(data: Path, predictions: dict[str, Pat
     (comparison,) = json.loads(out.read_text())
     assert comparison["questions"] == 120
     assert comparison["equivalence"]["margin"] == 0.1
+
+
+def test_evaluate_writes_numbers_and_a_report_and_report_writes_it_again(
+    data: Path, predictions: dict[str, Path], tmp_path: Path
+) -> None:
+    calibration, out = tmp_path / "calibration.json", tmp_path / "run"
+    call("calibrate", "--data", data, "--preds", predictions["one"], "--out", calibration)
+    result = call(
+        "evaluate", "--data", data, "--preds", predictions["one"], "--calibration", calibration, "--name", "first",
+        "--baseline", f"{predictions['two']},,second", "--resamples", "500", "--out", out,
+    )  # fmt: skip
+    assert "minus second" in result.output
+    body = json.loads((out / "evaluation.json").read_text())
+    assert [model["report"]["name"] for model in body["models"]] == ["first", "second"]
+    assert [model["report"]["is_calibrated"] for model in body["models"]] == [True, False]
+    page = (out / "report.html").read_bytes()
+    (out / "report.html").unlink()
+    call("report", out)
+    assert (out / "report.html").read_bytes() == page
+    call("report", out, "--out", tmp_path / "board.html")
+    assert "first" in (tmp_path / "board.html").read_text()
 
 
 def test_cascade_and_power_print_what_they_found(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def made_up_records(count: int) -> list[Record]:
             question["criteria"] = {f"option {letter}": None for letter in "ABCDEF"[:options]}
         if kind == "score":
             question["criteria"] = [f"level {level}" for level in range(options)]
-        right = (7 * n) % options
+        right = (n // len(FAMILIES)) % options
         label: Any = {"noul": bool(right), "score": right, "choice": f"option {'ABCDEF'[right]}"}[kind]
         records.append(
             parse_record(

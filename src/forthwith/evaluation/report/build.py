@@ -86,7 +86,7 @@ def _lede(evaluation: Evaluation) -> str:
 def _tiles(evaluation: Evaluation) -> list[Tile]:
     main = evaluation.models[0]
     report, macro = main.report, main.report.macro
-    tiles = [Tile("Accuracy, mean over families", percent(macro.accuracy), _micro_note(report.micro))]
+    tiles = [Tile("Macro accuracy", percent(macro.accuracy), _micro_note(report.micro))]
     for found in evaluation.comparisons[:1]:
         low, high = 100 * found.macro.low, 100 * found.macro.high
         tone = "good" if low > 0 else "bad" if high < 0 else ""

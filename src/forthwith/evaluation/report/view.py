@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from markupsafe import Markup
 from forthwith.evaluation.results import Confusion
 
 __all__ = [
+    "Board",
     "Cell",
     "ConfusionView",
     "ErrorView",
@@ -152,16 +153,23 @@ class ReportPage:
 
 
 @dataclass(frozen=True)
+class Board:
+    """The models of one data set."""
+
+    data: str
+    chart: Markup
+    models: Table
+    families: Table
+
+
+@dataclass(frozen=True)
 class LeaderboardPage:
     """Many runs side by side."""
 
     title: str
     lede: str
-    chart: Markup
-    table: Table
-    family_tables: Sequence[Table] = ()
-    notes: Sequence[str] = ()
-    footer: Sequence[str] = field(default_factory=tuple[str, ...])
+    boards: Sequence[Board]
+    footer: Sequence[str] = ()
 
 
 def number(value: float | None, *, digits: int = 3, interval: tuple[float, float] | None = None) -> Cell:
