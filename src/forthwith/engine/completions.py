@@ -26,6 +26,7 @@ _DEFAULT_TOP_COUNT = 5
 _CERTAIN = -1e-6
 _IMPOSSIBLE = -100.0
 _SUM_TOLERANCE = 0.02
+_ADVICE = "start it so that it tells raw ones (vLLM: --logprobs-mode raw_logprobs)"
 
 
 class NextToken(NamedTuple):
@@ -180,17 +181,14 @@ def check_log_probs(values: Iterable[float]) -> None:
     """
     found = list(values)
     if any(math.isnan(value) or value > _SUM_TOLERANCE for value in found):
-        raise EngineError(f"the server gave log-probabilities that are none: {found[:4]!r}")
+        raise EngineError(f"the server gave log-probabilities that are none: {found[:4]!r}; {_ADVICE}")
     ordered = sorted(found, reverse=True)
     if len(ordered) > 1 and ordered[0] >= _CERTAIN and ordered[1] <= _IMPOSSIBLE:
-        raise EngineError(
-            "the server's log-probabilities are one-hot: it tells them after sampling rules; "
-            "start it so that it tells raw ones (vLLM: --logprobs-mode raw_logprobs)"
-        )
+        raise EngineError(f"the server's log-probabilities are one-hot: it tells them after sampling rules; {_ADVICE}")
     if (total := sum(math.exp(value) for value in found)) > 1 + _SUM_TOLERANCE:
         raise EngineError(
-            f"the server's probabilities of different tokens sum to {total:.3f}: it tells them after bias or "
-            "sampling rules; start it so that it tells raw ones (vLLM: --logprobs-mode raw_logprobs)"
+            f"the server's probabilities of different tokens sum to {total:.3f}: it tells them after bias or sampling "
+            f"rules; {_ADVICE}"
         )
 
 

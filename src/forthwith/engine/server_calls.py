@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email.utils
 import gzip
+import ipaddress
 import json
 import math
 import time
@@ -104,6 +105,7 @@ class ServerCalls:
         self._client = httpx.Client(
             headers=headers,
             timeout=settings.timeout_s,
+            trust_env=not _is_loopback(settings.url),  # a proxy cannot see this machine's own servers
             transport=transport,
             limits=httpx.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency),
         )
@@ -179,6 +181,16 @@ class ServerCalls:
         except httpx.HTTPError as error:
             raise EngineError(f"{url} gave an answer that cannot be read: {error}") from error
         return _checked(url, response), response.headers
+
+
+def _is_loopback(url: str) -> bool:
+    host = httpx.URL(url).host
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _encoded(body: Mapping[str, Any], compression: str | None) -> tuple[bytes, dict[str, str]]:

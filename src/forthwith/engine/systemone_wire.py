@@ -135,10 +135,7 @@ def _extra(answer: dict[str, Any], name: str) -> float | None:
 
 
 def _half_unit(values: list[float]) -> float:
-    """Half a unit of the last decimal that a server shows; 0 where it does not round.
-
-    Two to six decimals count as rounded, as one more digit would be by chance in one answer of ten million.
-    """
+    """Half a unit of the last decimal that a server shows, where all numbers end within six decimals; else 0: not rounded."""
     for decimals in _SHOWN_DECIMALS:
         if all(abs(value - round(value, decimals)) < 1e-9 for value in values):
             return 0.5 * 10.0**-decimals
