@@ -45,6 +45,10 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._in_headers and self._header_bytes > _MOST_HEADER_BYTES and not self.transport.is_closing():
             self._refuse("431 Request Header Fields Too Large", "the request's headers are too large; send less")
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        self._refuse("400 Bad Request", msg)
+
     def on_headers_complete(self) -> None:
         """Start on a request; from here on the app watches the time."""
         self._cancel_deadline()

@@ -108,7 +108,7 @@ def failure_lines(error: Exception) -> dict[str, Any]:
         "at": [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-8:]],
     }
     if isinstance(error, ForthwithError) and not isinstance(error, RequestError):
-        lines["message"] = str(error)[:500]
+        lines["detail"] = str(error)[:500]
     return lines
 
 

@@ -5,7 +5,7 @@ Pure bookkeeping: no threads, no clock of its own, no model. Times are seconds o
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -115,14 +115,16 @@ class WaitingLine:
         Raises:
             OverloadedError: the line is full, or the wait would be too long.
         """
-        wait = self.pace.seconds(self.tokens) + running_s
+        order = now + min(self.pace.seconds(ticket.tokens), self.limits.wait_s / 2)
+        ahead = self._tickets[: bisect_right(self._tickets, order, key=lambda other: other.order)]
+        wait = self.pace.seconds(sum(other.tokens for other in ahead)) + running_s
         if len(self._tickets) >= self.limits.waiting:
             raise OverloadedError(f"{len(self._tickets)} requests are waiting already; try again", max(0.5, wait / 2))
-        if self._tickets and wait > self.limits.wait_s:
+        if ahead and wait > self.limits.wait_s:
             raise OverloadedError(f"the wait would be about {wait:.0f} s; try again", wait - self.limits.wait_s + 0.5)
         ticket.arrived = now
-        ticket.order = now + min(self.pace.seconds(ticket.tokens), self.limits.wait_s / 2)
-        insort(self._tickets, ticket, key=lambda other: other.order)
+        ticket.order = order
+        self._tickets.insert(len(ahead), ticket)
         self.tokens += ticket.tokens
 
     def leave(self, ticket: Ticket) -> bool:
