@@ -59,10 +59,11 @@ def test_a_record_reads_back_and_survives_a_release(index):
     assert parsed.id == draft.planned.record_id
     for fragment in draft.fragments:
         target = parsed.targets[fragment.qid]
-        assert target.label == fragment.label
+        names = {option.option_id: option.name for option in fragment.question.options}
+        assert target.label == names.get(fragment.label, fragment.label)
         assert parsed.families[fragment.qid] == fragment.family
         if fragment.soft is not None:
-            assert target.distribution == pytest.approx(dict(fragment.soft))
+            assert target.distribution == pytest.approx({names.get(key, key): share for key, share in fragment.soft})
         anchors = record["meta"]["anchors"][fragment.qid]
         assert len(anchors["required"]) == len(anchors["roles"]) == len(fragment.required)
         assert absent(record["state"], anchors["required"]) == []

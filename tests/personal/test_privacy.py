@@ -37,6 +37,8 @@ def _found(text: str, protected: Protected | None = None) -> list[tuple[str, str
         ("身份证11010519491231002X", [("id_number", "11010519491231002X")]),
         ("thanks Mr. Hall and Dr Maria Lopez", [("name", "Mr. Hall"), ("name", "Dr Maria Lopez")]),
         ("Our waiter Kevin Marsh was kind", [("name", "Kevin Marsh")]),
+        ("From Kevin Marsh's own notes", [("name", "Kevin Marsh")]),
+        ("Ask Kevin O'Neil-Marsh", [("name", "Kevin O'Neil-Marsh")]),
         ("Ask Kevin Marsh today", [("name", "Kevin Marsh")]),
         ("KEVIN MARSH was kind", [("name", "KEVIN MARSH")]),
         ("Marsh, Kevin was on the list", [("name", "Marsh, Kevin")]),

@@ -13,7 +13,7 @@ from forthwith.errors import ArtifactError, ConfigError, DataError
 from forthwith.personal.privacy import Protected
 from forthwith.personal.privacy_scan import scan_records
 from forthwith.personal.pseudonyms import ReleaseKey, pseudonym
-from forthwith.personal.release import ReleaseOptions, read_removals, release_file, release_record
+from forthwith.personal.release import ReleaseOptions, read_receipts, read_removals, release_file, release_record
 from forthwith.schema import read_records
 
 KEY = ReleaseKey.from_hex("0f" * 16)
@@ -89,6 +89,10 @@ def test_the_same_key_gives_the_same_bytes_and_another_key_other_names(tmp_path:
     assert first.released_sha256 == second.released_sha256 != other.released_sha256
     assert (first.records_out, first.users, first.questions, first.key_fingerprint) == (3, 3, 3, KEY.fingerprint)
     assert first.published_key is None
+    assert read_receipts(tmp_path) == [first, second, other]
+    (tmp_path / "d.jsonl.receipt.json").write_text("{}")
+    with pytest.raises(DataError, match="not a receipt"):
+        read_receipts(tmp_path)
     assert KEY.secret.hex() not in (tmp_path / "a.jsonl.receipt.json").read_text()
     assert [record.id for record in read_records(tmp_path / "a.jsonl")] == [f"pd/dev/1/{n}" for n in range(3)]
 

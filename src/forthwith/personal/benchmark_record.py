@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forthwith.personal.fragment import DraftRecord, Fragment
-from forthwith.personal.render.rendered import RenderedRecord
+from forthwith.personal.render.rendered import QuestionText, RenderedRecord
 
 __all__ = ["benchmark_record"]
 
@@ -13,8 +13,8 @@ __all__ = ["benchmark_record"]
 def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256: str | None = None) -> dict[str, Any]:
     """Plain JSON values: id, state, questions with labels, and metadata with anchors, variants and provenance.
 
-    Labels are option keys for a choice, booleans for a yes/no, zero-based levels for a score. Required anchors are
-    given in the spelling of the text; `roles` beside them says what each is.
+    Labels are option keys for a choice (item names for pick_option), booleans for a yes/no, zero-based levels for a
+    score. Required anchors are given in the spelling of the text; `roles` beside them says what each is.
 
     Args:
         draft: what was decided.
@@ -23,7 +23,7 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     """
     planned = draft.planned
     fragments = {fragment.qid: fragment for fragment in draft.fragments}
-    questions = {text.qid: text.payload() | _answer(fragments[text.qid]) for text in rendered.questions}
+    questions = {text.qid: _question(fragments[text.qid], text) for text in rendered.questions}
     render = {"model": rendered.renderer, "style_id": rendered.style_id, "wording": rendered.wording}
     if prompt_sha256 is not None:
         render["prompt_sha256"] = prompt_sha256
@@ -43,16 +43,33 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     return {"id": planned.record_id, "state": rendered.state, "questions": questions, "meta": meta}
 
 
-def _answer(fragment: Fragment) -> dict[str, Any]:
-    label: object = fragment.label
+def _question(fragment: Fragment, text: QuestionText) -> dict[str, Any]:
+    """The worded question with its answer; items to pick from go by their names where these differ."""
+    names = _option_names(fragment)
+    payload = text.payload()
+    if names:
+        payload["criteria"] = {names[key]: _without_name(names[key], said) for key, said in text.criteria}
+    label: object = names.get(fragment.label, fragment.label)
     if fragment.question.type == "noul":
         label = fragment.label == "true"
     elif fragment.question.type == "score":
         label = int(fragment.label)
-    members: dict[str, Any] = {"label": label}
+    payload["label"] = label
     if fragment.soft is not None:
-        members["soft_label"] = dict(fragment.soft)
-    return {**members, "src": f"pd/{fragment.family}"}
+        payload["soft_label"] = {names.get(key, key): share for key, share in fragment.soft}
+    return payload | {"src": f"pd/{fragment.family}"}
+
+
+def _option_names(fragment: Fragment) -> dict[str, str]:
+    """Option id to name; empty where two options share a name, so that the ids stay."""
+    options = fragment.question.options
+    names = {option.option_id: option.name for option in options}
+    return names if len(set(names.values())) == len(options) else {}
+
+
+def _without_name(name: str, said: str) -> str:
+    inside = said.removeprefix(f"{name} (")
+    return inside.removesuffix(")") if inside != said else said
 
 
 def _variant(fragment: Fragment, rendered: RenderedRecord) -> str:
@@ -69,11 +86,13 @@ def _anchors(fragment: Fragment, rendered: RenderedRecord) -> dict[str, list[str
 
 
 def _features(fragment: Fragment) -> dict[str, dict[str, float | None]]:
+    names = _option_names(fragment)
     return {
-        option.option_id: {
+        names.get(option.option_id, option.option_id): {
             "price": None if option.price_cents is None else option.price_cents / 100,
             "price_level": option.price_level,
             "popularity": option.popularity,
+            "name_length": len(option.name),
         }
         for option in fragment.question.options
     }

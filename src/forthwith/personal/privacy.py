@@ -75,8 +75,8 @@ class Protected:
 
 _UPPER = "A-ZÀ-ÖØ-Þ"
 _LOWER = "a-zß-öø-ÿ"
-_WORD = rf"[{_UPPER}][{_LOWER}]+(?:['’-][{_UPPER}]?[{_LOWER}]+)*"
-_CAPS = rf"[{_UPPER}]{{2,}}(?:['’-][{_UPPER}]+)*"
+_WORD = rf"(?:[{_UPPER}]['’])?[{_UPPER}][{_LOWER}]+(?:['’-](?!s\b)[{_UPPER}]?[{_LOWER}]+)*"
+_CAPS = rf"[{_UPPER}]{{2,}}(?:['’-](?!S\b)[{_UPPER}]+)*"
 _ANY_WORD = rf"(?:{_WORD}|{_CAPS})"
 _STREET = (
     r"(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Drive|Dr|Lane|Ln|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|"

@@ -38,6 +38,7 @@ GIVEN_NAMES = tuple(
 SURNAMES = tuple(stem + end for stem in _SUR_STEMS.split() for end in _SUR_ENDS.split())
 _CJK_GIVEN = "安北辰川东帆谷禾嘉景凯兰木宁棋然水桐文溪晓雅言雨泽子"
 _MIN_HEX = 32
+_WORD = r"[^\W\d_]+(?:['’-](?!s\b)[^\W\d_]+)*"
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,12 @@ def pseudonym(name: str, key: ReleaseKey) -> str:
     """The stand-in for a detected name, in the same shape: title, order, initials, capitals and script stay."""
     if re.match(r"[\u4e00-\u9fff]", name):
         return _cjk(name, key)
-    return "".join(name_parts(name, key).get(part, part) for part in re.split(r"([^\W\d_]+(?:['’-][^\W\d_]+)*)", name))
+    return "".join(name_parts(name, key).get(part, part) for part in re.split(rf"({_WORD})", name))
 
 
 def name_parts(name: str, key: ReleaseKey) -> dict[str, str]:
     """Word of a name to its stand-in: given names before, the surname last (first in "Surname, Given")."""
-    words = [word for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", name) if word not in TITLES]
+    words = [word for word in re.findall(_WORD, name) if word not in TITLES]
     if not words:
         return {}
     surname = words[0] if "," in name else words[-1]

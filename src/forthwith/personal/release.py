@@ -24,7 +24,7 @@ from forthwith.personal.privacy_scan import forbidden_anchors, iter_json_objects
 from forthwith.personal.pseudonyms import ReleaseKey, name_parts, pseudonym
 from forthwith.personal.record_text import private_hits, protected_in, replace_texts
 
-__all__ = ["ReleaseOptions", "ReleaseReceipt", "read_removals", "release_file", "release_record"]
+__all__ = ["ReleaseOptions", "ReleaseReceipt", "read_receipts", "read_removals", "release_file", "release_record"]
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,21 @@ def release_record(
     made_up = Protected(protected.phrases | {" ".join(name.lower().split()) for name in stand_ins})
     residual = Counter(str(hit.kind) for hit in private_hits(released, made_up))
     return released, replaced, residual
+
+
+def read_receipts(folder: str | Path) -> list[ReleaseReceipt]:
+    """The receipts of all files released into a folder, by file name.
+
+    Raises:
+        DataError: a receipt is broken.
+    """
+    receipts: list[ReleaseReceipt] = []
+    for path in sorted(Path(folder).glob("*.receipt.json")):
+        try:
+            receipts.append(ReleaseReceipt(**json.loads(path.read_text(encoding="utf-8"))))
+        except (ValueError, TypeError) as error:
+            raise DataError(f"is not a receipt: {error}; release the file again", path) from error
+    return receipts
 
 
 def read_removals(path: str | Path) -> frozenset[str]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from forthwith.cli.personal.demo import demo
 from forthwith.cli.personal.knowledge import build, split, world
+from forthwith.cli.personal.making import generate, plan, verify
 from forthwith.cli.personal.publish import commit, export, privacy_scan, release
+from forthwith.cli.personal.rendering import app as render_app
 from forthwith.cli.personal.sources import app as sources_app
 
 __all__ = ["app"]
@@ -15,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(sources_app, name="sources")
-for command in (world, build, split, release, commit, export):
+app.add_typer(render_app, name="render")
+for command in (demo, world, build, split, plan, generate, verify, release, commit, export):
     app.command()(command)
 app.command("privacy-scan")(privacy_scan)

@@ -59,7 +59,7 @@ def release(
     """Replace user ids, names and contact data, re-check anchors, and write receipt and data set card."""
     from forthwith.personal.dataset_card import write_card
     from forthwith.personal.pseudonyms import ReleaseKey
-    from forthwith.personal.release import ReleaseOptions, read_removals, release_file
+    from forthwith.personal.release import ReleaseOptions, read_receipts, read_removals, release_file
 
     options = ReleaseOptions(
         protected=_protected(kb),
@@ -68,7 +68,7 @@ def release(
         publish_key=publish_key,
     )
     receipt = release_file(records, out, ReleaseKey.load(key_file), options)
-    write_card(out.parent / "README.md", name, [receipt])
+    write_card(out.parent / "README.md", name, read_receipts(out.parent))
     print_receipt(receipt)
 
 
