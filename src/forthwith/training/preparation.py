@@ -83,8 +83,9 @@ def prepare(config: TrainingConfig, *, device: str | None = None) -> Prepared:
     if not loaded.has_recurrent_layers:
         forward.attention = _choose_attention(forward, config.runtime.attention, autocast, notes, is_cuda=is_cuda)
     row_tokens = config.batching.row_tokens or (_GPU_ROW_TOKENS if is_cuda else _CPU_ROW_TOKENS)
-    shape = BatchShape(row_tokens, as_paths=loaded.has_recurrent_layers, is_padded=forward.attention == "flex")
     wants_compile = is_cuda if config.runtime.compile is None else config.runtime.compile
+    is_padded = forward.attention == "flex" or wants_compile
+    shape = BatchShape(row_tokens, as_paths=loaded.has_recurrent_layers, is_padded=is_padded)
     if wants_compile:
         forward.train()
         _compile_layers(forward, shape.width(row_tokens) or row_tokens, autocast, notes)
