@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -156,7 +157,7 @@ def _collect(predictions: Iterable[Prediction], faults: _Faults) -> tuple[dict[t
             faults.add("repeated predictions", f"{line.id}/{line.qid}")
         if len(line.log_scores) != len(line.options):
             faults.add("predictions with more or fewer log-scores than options", f"{line.id}/{line.qid}")
-        elif not np.all(np.isfinite(line.log_scores)):
+        elif not all(map(math.isfinite, line.log_scores)):
             faults.add("predictions with a NaN or infinite log-score", f"{line.id}/{line.qid}")
         keys = tuple(line.options)
         options = interned.setdefault(keys, keys)

@@ -16,8 +16,8 @@ __all__ = ["Prediction", "read_predictions"]
 class Prediction(BaseModel):
     """One answered question, before temperature.
 
-    `options` are the option keys in `option_keys` order; `log_scores` (nats) and `probabilities` (the restricted softmax
-    at temperature 1) are aligned with them.
+    `options` are the option keys in `option_keys` order; `log_scores` (nats) and `probabilities` (the restricted
+    softmax at temperature 1) are aligned with them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

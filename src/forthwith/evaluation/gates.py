@@ -1,0 +1,375 @@
+"""Pre-registered checks as data: what a candidate must show against a baseline before it is released."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from forthwith.errors import ConfigError, DataError
+from forthwith.evaluation.columns import QuestionColumns
+from forthwith.evaluation.measure import SafetyRule
+from forthwith.evaluation.resampling import Interval, PairedBootstrap, PairedValues, paired_bootstrap
+from forthwith.evaluation.significance import mcnemar
+from forthwith.metrics import BoolArray
+
+__all__ = [
+    "CheckResult",
+    "GateInput",
+    "GateReport",
+    "GateSpec",
+    "example_gate",
+    "read_gate",
+    "run_gate",
+]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DifferenceCheck(_Frozen):
+    """Macro accuracy of the candidate less that of the baseline is at least so much."""
+
+    kind: Literal["difference"]
+    name: str
+    at_least: float
+
+
+class IntervalCheck(_Frozen):
+    """The lower end of the 95 % interval of the macro difference lies above (a negative value: non-inferiority)."""
+
+    kind: Literal["interval"]
+    name: str
+    low_above: float
+
+
+class FamiliesCheck(_Frozen):
+    """Every family: the interval's upper end and the difference are at least so much. Families without answers pass."""
+
+    kind: Literal["families"]
+    name: str
+    difference_at_least: float
+    high_at_least: float
+
+
+class SafetyCheck(_Frozen):
+    """For every safety rate, the lower end of the interval of its rise is at most so much. No one at risk passes."""
+
+    kind: Literal["safety"]
+    name: str
+    low_at_most: float
+
+
+class GuardCheck(_Frozen):
+    """On the guard set, the macro difference (or the lower end of its interval) is at least so much; a guard is due."""
+
+    kind: Literal["guard"]
+    name: str
+    at_least: float | None = None
+    low_at_least: float | None = None
+
+
+class PValueCheck(_Frozen):
+    """The one-sided p-value of the macro difference is below."""
+
+    kind: Literal["p_value"]
+    name: str
+    below: float
+
+
+class CoverageCheck(_Frozen):
+    """Macro coverage at own thresholds exceeds the baseline's by more than so much."""
+
+    kind: Literal["coverage"]
+    name: str
+    above_baseline_by: float
+
+
+Check = Annotated[
+    DifferenceCheck | IntervalCheck | FamiliesCheck | SafetyCheck | GuardCheck | PValueCheck | CoverageCheck,
+    Field(discriminator="kind"),
+]
+
+
+class GateSpec(_Frozen):
+    """A gate: its checks, and how the statistics are made. `tolerance` forgives rounding in every comparison."""
+
+    format: Literal["forthwith-gate/1"]
+    name: str
+    one_shot: bool = False
+    resamples: int = Field(default=10_000, ge=100)
+    seed: int = 20260930
+    tolerance: float = 1e-12
+    checks: list[Check] = Field(min_length=1)
+
+    @field_validator("checks")
+    @classmethod
+    def _has_distinct_names(cls, checks: list[Check]) -> list[Check]:
+        names = [check.name for check in checks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"check names must differ, found {names}")
+        return checks
+
+
+@dataclass(frozen=True)
+class GateInput:
+    """Both predictors' answers to the same questions, row by row.
+
+    Attributes:
+        baseline: columns of the baseline.
+        candidate: columns of the candidate.
+        families: names, by code.
+        n_states: different states among them.
+    """
+
+    baseline: QuestionColumns
+    candidate: QuestionColumns
+    families: tuple[str, ...]
+    n_states: int
+
+
+class CheckResult(_Frozen):
+    """One check: whether it passed, the number it looked at, and what was asked of it."""
+
+    name: str
+    kind: str
+    passed: bool
+    found: float | None
+    asked: str
+
+
+class Estimate(_Frozen):
+    """Candidate minus baseline with its 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+
+
+class SafetyEstimate(_Frozen):
+    """Rates of a safety miss among those at risk, and the rise from baseline to candidate."""
+
+    n_at_risk: int
+    baseline: float | None
+    candidate: float | None
+    rise: Estimate | None
+
+
+class GateReport(_Frozen):
+    """The verdict. Holds counts and aggregates only, so that it can be published for sealed data."""
+
+    format: Literal["forthwith-gate-report/1"] = "forthwith-gate-report/1"
+    name: str
+    passed: bool
+    checks: list[CheckResult]
+    n_questions: int
+    n_scorable: int
+    n_ambiguous: int
+    n_states: int
+    n_clusters: int
+    macro: Estimate
+    families: dict[str, Estimate]
+    safety: dict[str, SafetyEstimate]
+    p_value: float
+    mcnemar_gained: int
+    mcnemar_lost: int
+    mcnemar_p: float
+    coverage_baseline: float | None
+    coverage_candidate: float | None
+    guard: Estimate | None
+
+
+def read_gate(path: str | Path) -> GateSpec:
+    """A gate from its TOML file.
+
+    Raises:
+        ConfigError: not TOML, or an unknown, missing or impossible field; names it.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"gate {path} cannot be read: {error.strerror}") from error
+    return _parse(text, str(path))
+
+
+def example_gate() -> GateSpec:
+    """The seven checks of the reference benchmark, as shipped in the package."""
+    return _parse(
+        resources.files("forthwith.evaluation").joinpath("gate_specs/pev.toml").read_text("utf-8"), "pev.toml"
+    )
+
+
+def run_gate(
+    spec: GateSpec, data: GateInput, guard: GateInput | None = None, safety_rules: tuple[SafetyRule, ...] = ()
+) -> GateReport:
+    """Judge a candidate by every check of a gate.
+
+    Args:
+        spec: the gate.
+        data: answers to the committed data.
+        guard: answers to the guard set, due where a check asks for it.
+        safety_rules: families whose misses are counted.
+
+    Raises:
+        ConfigError: a guard check without guard answers, or a coverage check without thresholds.
+        DataError: the two predictors answered different questions, or none has a right answer.
+    """
+    evidence = _Evidence(spec, data, guard, safety_rules)
+    results = [_judge(check, evidence, spec.tolerance) for check in spec.checks]
+    right = [side.is_right[evidence.scorable] for side in (data.baseline, data.candidate)]
+    pairs = mcnemar(*right)
+    return GateReport(
+        name=spec.name,
+        passed=all(result.passed for result in results),
+        checks=results,
+        n_questions=len(data.baseline),
+        n_scorable=int(evidence.scorable.sum()),
+        n_ambiguous=int((~evidence.scorable).sum()),
+        n_states=data.n_states,
+        n_clusters=evidence.result.n_clusters,
+        macro=_estimate(evidence.result.macro),
+        families={data.families[code]: _estimate(item) for code, item in evidence.result.families.items()},
+        safety=evidence.safety,
+        p_value=evidence.result.p_value,
+        mcnemar_gained=pairs.only_candidate,
+        mcnemar_lost=pairs.only_baseline,
+        mcnemar_p=pairs.p_value,
+        coverage_baseline=evidence.coverage[0],
+        coverage_candidate=evidence.coverage[1],
+        guard=None if evidence.guard is None else _estimate(evidence.guard.macro),
+    )
+
+
+class _Evidence:
+    """Everything the checks look at, computed once."""
+
+    def __init__(
+        self, spec: GateSpec, data: GateInput, guard: GateInput | None, safety_rules: tuple[SafetyRule, ...]
+    ) -> None:
+        self.scorable = _scorable(data)
+        self.result = _paired(data, self.scorable, spec)
+        self.guard = None if guard is None else _paired(guard, _scorable(guard), spec)
+        self.coverage = tuple(_macro_coverage(side.take(self.scorable)) for side in (data.baseline, data.candidate))
+        self.safety = {rule.family: _safety(data, rule, spec) for rule in safety_rules if rule.family in data.families}
+
+
+def _judge(check: Check, evidence: _Evidence, slack: float) -> CheckResult:
+    match check:
+        case DifferenceCheck():
+            found, passed = evidence.result.macro.difference, evidence.result.macro.difference >= check.at_least - slack
+            asked = f"macro difference at least {check.at_least:g}"
+        case IntervalCheck():
+            found, passed = evidence.result.macro.low, evidence.result.macro.low > check.low_above + slack
+            asked = f"lower end above {check.low_above:g}"
+        case FamiliesCheck():
+            return _judge_families(check, evidence, slack)
+        case SafetyCheck():
+            lows = [item.rise.low for item in evidence.safety.values() if item.rise is not None]
+            found = max(lows, default=None)
+            passed = found is None or found <= check.low_at_most + slack
+            asked = f"every rise of a miss rate: lower end at most {check.low_at_most:g}"
+        case GuardCheck():
+            return _judge_guard(check, evidence, slack)
+        case PValueCheck():
+            found, passed = evidence.result.p_value, evidence.result.p_value < check.below - slack
+            asked = f"one-sided p below {check.below:g}"
+        case CoverageCheck():
+            baseline, candidate = evidence.coverage
+            if baseline is None or candidate is None:
+                raise ConfigError(
+                    f"check {check.name!r} needs both predictors' thresholds; calibrate both", "thresholds"
+                )
+            found, passed = candidate - baseline, candidate - baseline > check.above_baseline_by + slack
+            asked = f"macro coverage above the baseline's by more than {check.above_baseline_by:g}"
+    return CheckResult(name=check.name, kind=check.kind, passed=passed, found=found, asked=asked)
+
+
+def _judge_families(check: FamiliesCheck, evidence: _Evidence, slack: float) -> CheckResult:
+    families = evidence.result.families.values()
+    passed = all(
+        item.high >= check.high_at_least - slack and item.difference >= check.difference_at_least - slack
+        for item in families
+    )
+    asked = (
+        f"every family: difference at least {check.difference_at_least:g}, upper end at least {check.high_at_least:g}"
+    )
+    worst = min(item.difference for item in families)
+    return CheckResult(name=check.name, kind=check.kind, passed=passed, found=worst, asked=asked)
+
+
+def _judge_guard(check: GuardCheck, evidence: _Evidence, slack: float) -> CheckResult:
+    if evidence.guard is None:
+        raise ConfigError(f"check {check.name!r} needs predictions on a guard set; give both predictors'", "guard")
+    macro = evidence.guard.macro
+    limits = [("difference", macro.difference, check.at_least), ("lower end", macro.low, check.low_at_least)]
+    asked = [(what, value, limit) for what, value, limit in limits if limit is not None]
+    if not asked:
+        raise ConfigError(f"check {check.name!r} has neither at_least nor low_at_least; set one", "guard")
+    passed = all(value >= limit - slack for _, value, limit in asked)
+    text = ", ".join(f"{what} at least {limit:g}" for what, _, limit in asked)
+    return CheckResult(name=check.name, kind=check.kind, passed=passed, found=asked[-1][1], asked=f"guard: {text}")
+
+
+def _scorable(data: GateInput) -> BoolArray:
+    one, two = data.baseline, data.candidate
+    if len(one) != len(two) or not np.array_equal(one.label, two.label) or not np.array_equal(one.family, two.family):
+        raise DataError(
+            f"the predictors answered different questions ({len(one)} and {len(two)}); predict the same file"
+        )
+    if not one.is_scorable.any():
+        raise DataError(f"none of the {len(one)} questions has one right answer; a gate needs some")
+    return one.is_scorable
+
+
+def _paired(data: GateInput, rows: BoolArray, spec: GateSpec) -> PairedBootstrap:
+    values = PairedValues(
+        data.baseline.is_right[rows].astype(np.float64),
+        data.candidate.is_right[rows].astype(np.float64),
+        data.baseline.family[rows],
+        data.baseline.cluster[rows],
+    )
+    return paired_bootstrap(values, n_resamples=spec.resamples, seed=spec.seed)
+
+
+def _safety(data: GateInput, rule: SafetyRule, spec: GateSpec) -> SafetyEstimate:
+    columns, risky = data.baseline, int(rule.risky_label == "true")
+    rows = (columns.family == data.families.index(rule.family)) & columns.is_scorable
+    rows &= (columns.label == risky) & (columns.n_options == 2)
+    n = int(rows.sum())
+    if n == 0:
+        return SafetyEstimate(n_at_risk=0, baseline=None, candidate=None, rise=None)
+    missed = [~side.is_right[rows] for side in (data.baseline, data.candidate)]
+    values = PairedValues(
+        missed[0].astype(np.float64), missed[1].astype(np.float64), columns.family[rows], columns.cluster[rows]
+    )
+    rise = paired_bootstrap(values, n_resamples=spec.resamples, seed=spec.seed).macro
+    rates = [float(item.mean()) for item in missed]
+    return SafetyEstimate(n_at_risk=n, baseline=rates[0], candidate=rates[1], rise=_estimate(rise))
+
+
+def _macro_coverage(scorable: QuestionColumns) -> float | None:
+    if np.all(np.isnan(scorable.threshold)):
+        return None
+    automated = scorable.is_automated
+    return float(np.mean([automated[scorable.family == code].mean() for code in np.unique(scorable.family)]))
+
+
+def _estimate(interval: Interval) -> Estimate:
+    return Estimate(difference=interval.difference, low=interval.low, high=interval.high)
+
+
+def _parse(text: str, where: str) -> GateSpec:
+    try:
+        return GateSpec.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"gate {where} is not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"gate {where}: {field}: {first['msg']}, found {first['input']!r:.60}", field) from error
