@@ -104,3 +104,49 @@ def test_counts_by_name_are_read_or_refused():
     for text in ("shops=3", "product", "product=-1", "product=x"):
         with pytest.raises(ConfigError, match="is not NAME=COUNT"):
             counts_by_name(text, known, "per-domain")
+
+
+def test_from_plan_to_verified_records_and_their_requests(kb: Path, tmp_path: Path):
+    plan, out = tmp_path / "dev.plan", tmp_path / "dev.jsonl"
+    planned = call("plan", "--kb", kb, "--split", "dev", "--states", "12", "--seed", "5", "--out", plan)
+    assert (planned["records"], planned["unplaced"]) == (12, 0)
+    made = call("generate", "--kb", kb, "--plan", plan, "--out", out)
+    assert made["planned"] == 12
+    assert made["kept"] >= 11
+    assert call("verify", out) == {"records": made["kept"], "good": made["kept"], "problems": {}}
+    assert call("verify", out, "--kb", kb, "--plan", plan)["good"] == made["kept"]
+    exported = call("render", "export", "--kb", kb, "--plan", plan, "--out", tmp_path / "requests", "--batches", "2")
+    assert (exported["requests"], exported["batches"]) == (12, 2)
+    (tmp_path / "texts.jsonl").write_text('{"id": "pd/dev/5/0", "text": "Nothing."}\nrubbish\n')
+    taken = call(
+        "render", "ingest", tmp_path / "texts.jsonl", "--kb", kb, "--plan", plan, "--renderer", "me",
+        "--requests", tmp_path / "requests" / "requests.jsonl", "--out", tmp_path / "mine.jsonl",
+    )  # fmt: skip
+    assert (taken["kept"], taken["pending"], sum(taken["dropped"].values())) == (0, 11, 1)
+    assert taken["lines"]["malformed"] == 1
+
+
+def test_impossible_requests_are_refused(kb: Path, tmp_path: Path):
+    with pytest.raises(ConfigError, match="unknown split 'exam'"):
+        call("plan", "--kb", kb, "--split", "exam", "--states", "1", "--seed", "1", "--out", tmp_path / "p")
+    with pytest.raises(ConfigError, match="both --kb and --plan"):
+        call("verify", tmp_path / "x.jsonl", "--kb", kb)
+
+
+def test_the_demo_makes_verified_records_and_shows_one_of_each_kind(tmp_path: Path):
+    result = CliRunner().invoke(app, ["demo", "--states", "60", "--out", str(tmp_path)])
+    assert result.exception is None
+    receipt = json.loads(result.stdout.strip().splitlines()[-1])
+    assert receipt["verified"] >= 57
+    assert len((tmp_path / "demo.jsonl").read_text().splitlines()) == receipt["verified"]
+    for family in (
+        "apply_memory",
+        "forgotten_violation",
+        "needs_approval",
+        "share_ok",
+        "route",
+        "notify_level",
+        "pick_option",
+    ):
+        assert f"{family} · " in result.stdout
+    assert "because: " in result.stdout

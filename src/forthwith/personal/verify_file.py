@@ -16,12 +16,12 @@ from forthwith.errors import RequestError
 from forthwith.personal.anchor_text import absent, present
 from forthwith.personal.benchmark_record import benchmark_record
 from forthwith.personal.compose import draft
-from forthwith.personal.fragment import PlannedRecord
+from forthwith.personal.fragment import DraftRecord, PlannedRecord
 from forthwith.personal.kb.knowledge import KnowledgeBase
 from forthwith.personal.outside import rendered_by
 from forthwith.personal.plan import Plan
 from forthwith.personal.privacy_scan import forbidden_anchors, iter_json_objects, required_anchors
-from forthwith.personal.render import RenderedRecord, render_record
+from forthwith.personal.render import render_record
 from forthwith.personal.verify import verify_record
 from forthwith.schema import parse_record
 
@@ -101,12 +101,11 @@ def record_problems(record: dict[str, Any]) -> list[tuple[str, str]]:
 def _against_draft(record: dict[str, Any], planned: PlannedRecord, kb: KnowledgeBase) -> Iterator[tuple[str, str]]:
     render = cast("dict[str, str]", record["meta"]["render"])
     made = draft(replace(planned, style_id=render["style_id"]), kb)
-    ours = render_record(made)
+    unburied = _without_documents(record["state"], made)
     if render["model"] == "template":
-        rendered = _with_state(ours, record["state"])
+        rendered = replace(render_record(made), state=record["state"], unburied=unburied)
     else:
-        rendered = rendered_by(made, _without_documents(record["state"], ours), render["model"])
-        rendered = replace(rendered, state=record["state"])
+        rendered = replace(rendered_by(made, unburied, render["model"]), state=record["state"])
     for problem in verify_record(made, rendered).problems:
         yield problem.kind, f"{problem.qid}: {problem.detail}"
     expected = benchmark_record(made, rendered, render.get("prompt_sha256"))
@@ -120,20 +119,14 @@ def _against_draft(record: dict[str, Any], planned: PlannedRecord, kb: Knowledge
                 )
 
 
-def _with_state(ours: RenderedRecord, state: str) -> RenderedRecord:
-    return replace(ours, state=state, unburied=_without_documents(state, ours))
-
-
-def _without_documents(state: str, ours: RenderedRecord) -> str:
-    """The state without the paragraphs that our own rendering inserted as documents."""
-    if not ours.buried:
-        return state
-    own = Counter(ours.unburied.split("\n\n"))
-    inserted = Counter(ours.state.split("\n\n")) - own
-    kept: list[str] = []
-    for paragraph in state.split("\n\n"):
-        if inserted[paragraph] > 0:
-            inserted[paragraph] -= 1
-        else:
-            kept.append(paragraph)
-    return "\n\n".join(kept)
+def _without_documents(state: str, made: DraftRecord) -> str:
+    """The state without the documents of the draft and the line above each that says what it is."""
+    for _, _, text in made.documents:
+        body = text.strip()
+        at = state.find(f"\n{body}")
+        if at >= 0:
+            heading = state.rfind("\n\n", 0, at)
+            before = state[: max(heading, 0)]
+            after = state[at + 1 + len(body) :].removeprefix("\n\n")
+            state = "\n\n".join(part for part in (before, after) if part)
+    return state
