@@ -10,12 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from forthwith.cli import calibrate, cascade, compare, evaluate, power, predict, report, stability
+from forthwith.cli import calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability
 from forthwith.errors import ArtifactError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
-for module in (calibrate, cascade, compare, evaluate, power, predict, report, stability):
+for module in (calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability):
     name = module.__name__.rpartition(".")[2]
     COMMANDS.command(name)(getattr(module, name))
 
@@ -151,6 +151,37 @@ def test_evaluate_writes_numbers_and_a_report_and_report_writes_it_again(
     assert (out / "report.html").read_bytes() == page
     call("report", out, "--out", tmp_path / "board.html")
     assert "first" in (tmp_path / "board.html").read_text()
+
+
+def test_gate_judges_committed_data_once(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    spec, commitment, out = tmp_path / "gate.toml", tmp_path / "commitment.json", tmp_path / "run" / "gate.json"
+    spec.write_text(
+        'format = "forthwith-gate/1"\nname = "level"\none_shot = true\nresamples = 200\n'
+        '[[checks]]\nname = "not far below"\nkind = "difference"\nat_least = -1.0\n'
+    )
+    result = call("commit", "--data", data, "--gate", spec, "--out", commitment)
+    assert "data: 60 lines" in result.output
+    judge = [
+        "gate", "--spec", spec, "--data", data, "--preds", predictions["one"], "--baseline", predictions["two"],
+        "--commitment", commitment, "--out", out,
+    ]  # fmt: skip
+    assert "passed" in call(*judge).output
+    with pytest.raises(ArtifactError, match="used before"):
+        call(*judge)
+    call("evaluate", "--data", data, "--preds", predictions["one"], "--out", out.parent)
+    assert "1 of 1 checks" in (out.parent / "report.html").read_text()
+
+
+def test_a_failed_gate_exits_with_one(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    spec = tmp_path / "gate.toml"
+    spec.write_text(
+        'format = "forthwith-gate/1"\nname = "out of reach"\nresamples = 200\n'
+        '[[checks]]\nname = "far above"\nkind = "difference"\nat_least = 0.99\n'
+    )
+    arguments = ["--spec", spec, "--data", data, "--preds", predictions["one"], "--baseline", predictions["two"]]
+    result = RUNNER.invoke(COMMANDS, ["gate", *map(str, arguments)])
+    assert result.exit_code == 1
+    assert "failed" in result.output
 
 
 def test_cascade_and_power_print_what_they_found(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from scipy.stats import beta  # pyright: ignore[reportUnknownVariableType]
 
 from forthwith.evaluation.compare import Comparison
 from forthwith.evaluation.document import EvaluatedModel, Evaluation
+from forthwith.evaluation.gates import GateReport
 from forthwith.evaluation.report.charts import (
     CurvePoint,
     Interval,
@@ -19,6 +20,7 @@ from forthwith.evaluation.report.tables import (
     automation_table,
     comparison_table,
     family_tables,
+    gate_table,
     models_table,
     none_table,
     safety_table,
@@ -33,8 +35,8 @@ _DRAWN_MODELS = 5
 _SMALL = 250
 
 
-def report_page(evaluation: Evaluation, *, title: str | None = None) -> ReportPage:
-    """The page about an evaluation: its first model, with the others beside it."""
+def report_page(evaluation: Evaluation, *, gate: GateReport | None = None, title: str | None = None) -> ReportPage:
+    """The page about an evaluation: its first model, with the others beside it, and a gate's verdict if there is one."""
     models = evaluation.models
     main = models[0].report
     drawn = models[:_DRAWN_MODELS]  # as many as there are colours
@@ -42,7 +44,7 @@ def report_page(evaluation: Evaluation, *, title: str | None = None) -> ReportPa
         title=title or f"Evaluation of {main.name}",
         lede=_lede(evaluation),
         models=[model.report.name for model in drawn],
-        tiles=_tiles(evaluation),
+        tiles=[*_tiles(evaluation), *_gate_tiles(gate)],
         family_chart=interval_chart(_family_rows(drawn), "Accuracy by family"),
         risk_chart=risk_coverage_chart(
             [(model.report.name, _curve(model.report.risk_coverage["all"])) for model in drawn if _has_curve(model)],
@@ -53,6 +55,7 @@ def report_page(evaluation: Evaluation, *, title: str | None = None) -> ReportPa
         metric_tables=[*([models_table(models)] if len(models) > 1 else []), *family_tables(main)],
         differences=[_difference(found) for found in evaluation.comparisons],
         difference_tables=[comparison_table(evaluation.comparisons)] if evaluation.comparisons else [],
+        checks=None if gate is None else gate_table(gate),
         reliability=[
             Picture(
                 model.report.name,
@@ -103,6 +106,14 @@ def _tiles(evaluation: Evaluation) -> list[Tile]:
         note = f"at {report.error_budget:.0%} wrong, chosen on these very questions"
         tiles.append(Tile("Could be automated", percent(report.micro.coverage_in_sample), note))
     return tiles
+
+
+def _gate_tiles(gate: GateReport | None) -> list[Tile]:
+    if gate is None:
+        return []
+    passed = sum(check.passed for check in gate.checks)
+    figure, tone = ("passed", "good") if gate.passed else ("failed", "bad")
+    return [Tile("Gate", figure, f"{passed} of {len(gate.checks)} checks", tone)]
 
 
 def _micro_note(micro: Scores) -> str:

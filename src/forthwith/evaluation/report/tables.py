@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from forthwith.evaluation.compare import Comparison, Difference
 from forthwith.evaluation.document import EvaluatedModel
+from forthwith.evaluation.gates import GateReport
 from forthwith.evaluation.report.view import Cell, Head, Row, Table, number
 from forthwith.evaluation.results import EvaluationReport, MacroScores, Scores
 
@@ -14,6 +15,7 @@ __all__ = [
     "automation_table",
     "comparison_table",
     "family_tables",
+    "gate_table",
     "models_table",
     "none_table",
     "safety_table",
@@ -212,6 +214,17 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         ),
     ]
     return Table(f"Paired differences of {comparisons[0].candidate}", heads, rows)
+
+
+def gate_table(gate: GateReport) -> Table:
+    """One row a check: what was asked, what was found, passed or failed."""
+    rows: list[Row] = []
+    for check in gate.checks:
+        verdict = Cell("passed", tone="good") if check.passed else Cell("failed", tone="bad")
+        found = "–" if check.found is None else f"{check.found:.4g}"
+        rows.append(Row([Cell(check.name), Cell(check.asked, is_text=True), Cell(found, check.found), verdict]))
+    heads = [Head("check"), Head("asked", text_column=True), Head("found"), Head("verdict")]
+    return Table(f"{gate.name}: {gate.n_scorable} questions, {gate.n_clusters} clusters", heads, rows)
 
 
 def _in_any(column: _Column, report: EvaluationReport) -> bool:

@@ -1,0 +1,119 @@
+"""A gate on files: commitment first, then the mark of use, and only then the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+
+from forthwith.errors import ConfigError
+from forthwith.evaluation.align import AlignConfig, AlignedQuestions, align_files
+from forthwith.evaluation.calibrate import calibration_for, check_data
+from forthwith.evaluation.columns import QuestionColumns, question_columns
+from forthwith.evaluation.commitment import check_commitment, mark_used, read_commitment
+from forthwith.evaluation.compare import check_same_questions
+from forthwith.evaluation.document import ModelFiles
+from forthwith.evaluation.gates import GateInput, GateReport, GateSpec, read_gate, run_gate
+from forthwith.evaluation.measure import MeasureConfig
+
+__all__ = ["GateFiles", "gate_path", "judge_files"]
+
+_PACKAGE = "forthwith.evaluation"
+
+
+@dataclass(frozen=True)
+class GateFiles:
+    """A set of records and both models' predictions on it."""
+
+    data: Path
+    candidate: ModelFiles
+    baseline: ModelFiles
+
+
+def gate_path(name: str | Path) -> Path:
+    """The file of a gate: a path, or the name of a shipped example such as `pev`.
+
+    Raises:
+        ConfigError: there is neither; names the shipped ones.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = {file.stem: file for file in Path(str(resources.files(_PACKAGE).joinpath("gate_specs"))).glob("*.toml")}
+    if str(name) not in shipped:
+        raise ConfigError(
+            f"there is no gate {str(name)!r}; give a TOML file or one of {', '.join(sorted(shipped))}", "spec"
+        )
+    return shipped[str(name)]
+
+
+def judge_files(
+    spec: Path,
+    files: GateFiles,
+    *,
+    when: datetime,
+    guard: GateFiles | None = None,
+    commitment: Path | None = None,
+    align: AlignConfig | None = None,
+) -> GateReport:
+    """Judge a candidate by a gate.
+
+    Args:
+        spec: the gate's TOML file.
+        files: the data and both models' predictions.
+        when: the time that a one-shot gate's mark of use carries.
+        guard: the guard set and predictions on it, where the gate asks for one.
+        commitment: the commitment that data, guard and gate must match; a one-shot gate is used up by this call.
+        align: how clusters are made; with a commitment, errors give counts and no ids.
+
+    Raises:
+        ConfigError: a one-shot gate without a commitment, or a check that lacks what it needs.
+        ArtifactError: data, guard or gate are not the committed ones, the one shot was used before, or a calibration
+            belongs to another model.
+        DataError: predictions and records do not match.
+    """
+    checks = read_gate(spec)
+    if checks.one_shot and commitment is None:
+        raise ConfigError(
+            f"{checks.name} is a one-shot gate; give the commitment made by forthwith commit", "commitment"
+        )
+    for part in (files, guard):
+        if part is not None:
+            _check_models(part)
+    if commitment is not None:
+        _open_once(checks, spec, files, guard, commitment, when)
+    config = align or AlignConfig(is_sealed=commitment is not None)
+    data = _gate_input(files, config)
+    guarded = None if guard is None else _gate_input(guard, config)
+    return run_gate(checks, data, guarded, MeasureConfig().safety_rules)
+
+
+def _check_models(files: GateFiles) -> None:
+    """Everything that can be wrong without the data being opened, so that no shot is lost to it."""
+    for model in (files.candidate, files.baseline):
+        check_data(files.data, model.predictions)
+        if model.calibration is not None:
+            calibration_for(model.calibration, model.predictions)
+
+
+def _open_once(
+    checks: GateSpec, spec: Path, files: GateFiles, guard: GateFiles | None, commitment: Path, when: datetime
+) -> None:
+    committed = read_commitment(commitment)
+    roles = {"data": files.data} | ({} if guard is None else {"guard": guard.data})
+    check_commitment(committed, roles, spec)
+    if checks.one_shot:
+        mark_used(committed, commitment, when=when)
+
+
+def _gate_input(files: GateFiles, config: AlignConfig) -> GateInput:
+    aligned: list[AlignedQuestions] = []
+    columns: list[QuestionColumns] = []
+    for model in (files.baseline, files.candidate):
+        questions = align_files(model.predictions, files.data, config)
+        calibration = None if model.calibration is None else calibration_for(model.calibration, model.predictions)
+        aligned.append(questions)
+        columns.append(question_columns(questions, calibration))
+    check_same_questions(aligned[0], aligned[1], ("the baseline", "the candidate"))
+    return GateInput(columns[0], columns[1], aligned[0].scored.families, aligned[0].n_states)
