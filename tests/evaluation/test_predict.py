@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -265,6 +266,26 @@ def test_a_remote_model_is_tried_again_after_growing_waits(data: Path, tmp_path:
     assert len(lines(tmp_path / "preds.jsonl")) == 20
     assert model.batches == [1] * 13
     assert meta.cost_usd == pytest.approx(30 * 0.042 / 1e6)
+
+
+def test_a_remote_name_that_moved_between_runs_is_refused(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    first = predict(data, ScriptedDecider(binding=REMOTE, bundle_id="one"), out, options=PredictOptions(limit=3))
+    assert first.answered_by == "scripted one"
+    with pytest.raises(ArtifactError, match=r"holds answers of another model .*'scripted one', found 'scripted two'"):
+        predict(data, ScriptedDecider(binding=REMOTE, bundle_id="two"), out)
+    assert predict(data, ScriptedDecider(binding=REMOTE, bundle_id="one"), out).complete
+
+
+def test_what_a_server_charges_adds_up_over_runs(data: Path, tmp_path: Path) -> None:
+    class Charging(ScriptedDecider):
+        def decide_prepared(self, prepared):
+            return [replace(decision, extra={"cost": 0.25}) for decision in super().decide_prepared(prepared)]
+
+    out = tmp_path / "preds.jsonl"
+    assert predict(data, Charging(binding=REMOTE), out, options=PredictOptions(limit=4)).cost_usd == 1.0
+    assert predict(data, Charging(binding=REMOTE), out).cost_usd == 2.5
+    assert predict(data, ScriptedDecider(), tmp_path / "local.jsonl").cost_usd is None
 
 
 def test_a_lasting_failure_stops_the_run_and_keeps_what_is_there(data: Path, tmp_path: Path) -> None:

@@ -41,12 +41,14 @@ def stability(
     from forthwith.schema import read_records
 
     decider = load(model, adapter, readout, calibration, device, precision, cache_dir)
-    options = StabilityOptions(orders=orders, together=not apart)
+    # Whether a remote model lets questions see one another is not known, so it is asked one variant at a time.
+    together = not apart and not decider.binding.weights_sha256.startswith("remote:")
+    options = StabilityOptions(orders=orders, together=together)
     report = measure_stability(islice(read_records(data), limit), decider, options=options)
     _show_probes(report)
     body: dict[str, object] = {"stability": report.model_dump(mode="json")}
     if coherence:
-        answers = list(ask_families(islice(read_records(data), limit), decider, together=not apart))
+        answers = list(ask_families(islice(read_records(data), limit), decider, together=together))
         families = [answer for answer in answers if isinstance(answer, FamilyAnswers)]
         skipped = sum(isinstance(answer, RequestError) for answer in answers)
         linked = summarise(families, model=decider.name, skipped=skipped)

@@ -48,13 +48,18 @@ class Refusal(BaseModel):
 
 
 class PredictionMeta(BaseModel):
-    """The sidecar of a prediction file."""
+    """The sidecar of a prediction file.
+
+    `answered_by` is the model and bundle that a remote address said it was; a name such as "latest" may move, and answers
+    of two models are never mixed. `cost_usd` comes from the price given, else from what the server charged.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["forthwith-predictions/1"] = "forthwith-predictions/1"
     fingerprint: Fingerprint
     bundle_id: str = ""
+    answered_by: str | None = None
     data: str
     complete: bool = False
     records: int = 0

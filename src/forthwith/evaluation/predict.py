@@ -13,7 +13,7 @@ import numpy as np
 
 from forthwith.deciding import Decider
 from forthwith.decision import Decision
-from forthwith.errors import DataError, EngineError, RequestError
+from forthwith.errors import ArtifactError, DataError, EngineError, RequestError
 from forthwith.evaluation.checkpoint import Fingerprint, PredictionFile, PredictionMeta, Refusal, file_sha256
 from forthwith.evaluation.patience import Patience
 from forthwith.evaluation.predictions import Prediction
@@ -118,7 +118,9 @@ class _Run:
         self.records, self.refused, self.was_limited = 0, 0, False
         self.refusals: list[Refusal] = []
         self.started = time.monotonic()
-        remote = model.binding.weights_sha256.startswith("remote:")
+        self.is_remote = remote = model.binding.weights_sha256.startswith("remote:")
+        self.answered_by = file.meta.answered_by if file.meta else None
+        self.charged = 0.0
         self.batch_records = options.batch_records or (1 if remote else 32)
         self.concurrency = options.concurrency or (4 if remote else 1)
 
@@ -141,17 +143,19 @@ class _Run:
     def summary(self, *, complete: bool) -> PredictionMeta:
         """The sidecar as of now."""
         before = self.file.meta
+        charged = self.charged + ((before.cost_usd or 0.0) if before else 0.0)
         price = self.options.usd_per_million_tokens
         return PredictionMeta(
             fingerprint=self.fingerprint,
             bundle_id=self.model.bundle_id,
+            answered_by=self.answered_by,
             data=str(self.path),
             complete=complete,
             records=self.records,
             questions=len(self.file.done),
             input_tokens=self.file.input_tokens,
             cached_tokens=self.file.cached_tokens,
-            cost_usd=None if price is None else self.file.input_tokens * price / 1e6,
+            cost_usd=(charged or None) if price is None else self.file.input_tokens * price / 1e6,
             seconds=(before.seconds if before else 0.0) + time.monotonic() - self.started,
             runs=(before.runs if before else 0) + 1,
             refused=self.refused,
@@ -173,11 +177,7 @@ class _Run:
             except EngineError as error:
                 message = f"{error}; {len(self.file.done)} answers are kept, run again to go on from there"
                 raise EngineError(message, retryable=error.retryable) from error
-            pairs = zip(batch, decisions, strict=True)
-            lines = [line for item, decision in pairs for line in self._lines(item, decision)]
-            self.file.append(lines)
-            self.records += len(batch)
-            self._report()
+            self._keep(batch, decisions)
 
     def _batches(self) -> Iterator[list[_Item]]:
         batch: list[_Item] = []
@@ -239,8 +239,29 @@ class _Run:
                 reason = f"record {item.record.id!r} cannot be answered: {error}"
                 self._refuse(f"record {item.record.id}", str(error), DataError(reason, self.path))
             else:
-                self.file.append(self._lines(item, decision))
-                self.records += 1
+                self._keep([item], [decision])
+
+    def _keep(self, batch: Sequence[_Item], decisions: Sequence[Decision]) -> None:
+        """Write the answers of a batch, and the sidecar as it now stands."""
+        for decision in decisions:
+            self.charged += float(decision.extra.get("cost", 0.0))
+            if self.is_remote:
+                self._check_answerer(f"{decision.model} {decision.bundle_id}".strip())
+        pairs = zip(batch, decisions, strict=True)
+        self.file.append([line for item, decision in pairs for line in self._lines(item, decision)])
+        self.records += len(batch)
+        self.file.write_meta(self.summary(complete=False))
+        self._report()
+
+    def _check_answerer(self, name: str) -> None:
+        if self.answered_by not in (None, name):
+            raise ArtifactError(
+                f"{self.file.path} holds answers of another model than the server now is; ask for a pinned name, or "
+                "begin another --out",
+                self.answered_by,
+                name,
+            )
+        self.answered_by = name
 
     def _refuse(self, where: str, reason: str, error: DataError) -> None:
         if not self.options.keep_going:
