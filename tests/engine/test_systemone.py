@@ -235,6 +235,8 @@ def test_the_binding_names_the_address_and_the_model(loopback, answer_with):
         engine = SystemOneEngine(server.url)
         assert engine.models() == ["m", "jev-latest"]
         engine.close()
+    with loopback(always(answer_with({"data": []}))) as server, pytest.raises(EngineError, match="lists no models"):
+        SystemOneEngine(server.url).models()
 
 
 def test_a_bad_request_never_leaves_the_machine(loopback, answer_with):

@@ -121,7 +121,7 @@ class ServerCalls:
         Raises:
             EngineError: as `post`.
         """
-        return self._call("GET", path, None)[0]
+        return self._call("GET", path, None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object that the server answers.
@@ -131,10 +131,6 @@ class ServerCalls:
             OverloadedError: it was busy at every try.
             EngineError: it failed, could not be reached in time (`retryable`), or answered something else than JSON.
         """
-        return self._call("POST", path, body)[0]
-
-    def post_with_headers(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], httpx.Headers]:
-        """`post`, with the headers of the answer."""
         return self._call("POST", path, body)
 
     def map(self, ask: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
@@ -150,26 +146,22 @@ class ServerCalls:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[dict[str, Any], httpx.Headers]:
-        for attempt in Retrying(
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        tries = Retrying(
             retry=retry_if_exception(self._is_worth_another_try),
             stop=stop_after_attempt(self.settings.attempts),
             wait=_wait_s,
             sleep=self._sleep,
             reraise=True,
-        ):
-            with attempt:
-                return self._call_once(method, path, body)
-        raise AssertionError("unreachable: tenacity returns or raises")
+        )
+        return tries(self._call_once, method, path, body)
 
     def _is_worth_another_try(self, error: BaseException) -> bool:
         if isinstance(error, _AnsweredBusyError) and (error.advised_s or 0) > self.settings.longest_wait_s:
             return False
         return isinstance(error, EngineError) and error.retryable
 
-    def _call_once(
-        self, method: str, path: str, body: Mapping[str, Any] | None
-    ) -> tuple[dict[str, Any], httpx.Headers]:
+    def _call_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         url = self.settings.url.rstrip("/") + path
         content, headers = (None, {}) if body is None else _encoded(body, self.settings.compression)
         try:
@@ -180,7 +172,7 @@ class ServerCalls:
             raise EngineError(f"{url} cannot be reached: {error}; is the server running?", retryable=True) from error
         except httpx.HTTPError as error:
             raise EngineError(f"{url} gave an answer that cannot be read: {error}") from error
-        return _checked(url, response), response.headers
+        return _checked(url, response)
 
 
 def _is_loopback(url: str) -> bool:
