@@ -85,10 +85,11 @@ def _anchors(fragment: Fragment, rendered: RenderedRecord) -> dict[str, list[str
     }
 
 
-def _features(fragment: Fragment) -> dict[str, dict[str, float | None]]:
+def _features(fragment: Fragment) -> dict[str, dict[str, str | float | None]]:
     names = _option_names(fragment)
     return {
         names.get(option.option_id, option.option_id): {
+            "item_id": option.option_id,
             "price": None if option.price_cents is None else option.price_cents / 100,
             "price_level": option.price_level,
             "popularity": option.popularity,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from forthwith.cli.personal.auditing import audit, capacity
 from forthwith.cli.personal.demo import demo
 from forthwith.cli.personal.knowledge import build, split, world
 from forthwith.cli.personal.making import generate, plan, verify
@@ -19,6 +20,6 @@ app = typer.Typer(
 )
 app.add_typer(sources_app, name="sources")
 app.add_typer(render_app, name="render")
-for command in (demo, world, build, split, plan, generate, verify, release, commit, export):
+for command in (demo, world, build, split, plan, generate, verify, audit, capacity, release, commit, export):
     app.command()(command)
 app.command("privacy-scan")(privacy_scan)
