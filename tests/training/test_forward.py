@@ -64,7 +64,10 @@ def plain_loss(model: torch.nn.Module, rows: list[TrainingRow], objective: Objec
                 ranked = (gap**2).sum() / (len(target) - 1)
                 loss = ranked if objective.score == "ranked_probability" else (ranked + loss) / 2
             if question.is_branched and objective.binary_weight:
-                binary = -(target * torch.nn.functional.logsigmoid(values) + (1 - target) * torch.nn.functional.logsigmoid(-values))
+                binary = -(
+                    target * torch.nn.functional.logsigmoid(values)
+                    + (1 - target) * torch.nn.functional.logsigmoid(-values)
+                )
                 loss = loss + objective.binary_weight * binary.mean()
             total = total + question.weight * loss
     return total

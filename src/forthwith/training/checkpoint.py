@@ -1,4 +1,7 @@
-"""Checkpoints that are whole or absent: adapter, optimiser, random states and the place in the data, renamed into place at once."""
+"""Checkpoints that are whole or absent: adapter, optimiser and the place in the data, renamed into place at once.
+
+Random numbers need no state: each step's are derived from the seed and the step.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class Checkpoints:
 
         def write(place: Path) -> None:
             save_adapter(model, place, self._base)
-            torch.save({"optimiser": optimiser.state_dict(), "random": random_states()}, place / _OPTIMISER)
+            torch.save(optimiser.state_dict(), place / _OPTIMISER)
             state = {"fingerprint": self.fingerprint, "progress": asdict(progress)}
             (place / _STATE).write_text(json.dumps(state), encoding="utf-8")
 
@@ -126,8 +129,7 @@ class Checkpoints:
                 " settings it was started with", state["fingerprint"][:12], self.fingerprint[:12],
             )  # fmt: skip
         load_adapter_weights(model, self.last)
-        optimiser.load_state_dict(tensors["optimiser"])
-        set_random_states(tensors["random"])
+        optimiser.load_state_dict(tensors)
         values = state["progress"]
         return Progress(**{**values, "position": Position(*values["position"])})
 
@@ -161,18 +163,6 @@ class Checkpoints:
                 old.rename(place)
             shutil.rmtree(old, ignore_errors=True)
             shutil.rmtree(place.with_name(f".{place.name}.partial"), ignore_errors=True)
-
-
-def random_states() -> dict[str, Any]:
-    """Torch's generators, for dropout."""
-    return {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []}
-
-
-def set_random_states(states: dict[str, Any]) -> None:
-    """Put torch's generators back."""
-    torch.set_rng_state(states["cpu"])
-    if states["cuda"]:
-        torch.cuda.set_rng_state_all(states["cuda"])
 
 
 def _is_full(error: Exception) -> bool:

@@ -24,7 +24,7 @@ from forthwith.training.objective import batch_loss
 from forthwith.training.planning import Planner, task_weights
 from forthwith.training.preparation import Prepared
 from forthwith.training.processes import Processes
-from forthwith.training.randomness import stream
+from forthwith.training.randomness import seed_torch, stream
 from forthwith.training.rows import RowRules
 from forthwith.training.schedule import learning_rate, make_optimiser
 from forthwith.training.scoring import (
@@ -176,6 +176,7 @@ class Trainer:
 
     def _step(self, batches: Sequence[PlacedBatch], rate: float, window: _Window) -> Any:
         total = sum(placed.batch.weight for placed in batches)
+        seed_torch(self.config.seed, "dropout", self.progress.step, self.processes.rank)
         for placed in self.processes.share(batches):
             self._accumulate(placed.batch, total, window)
         self.processes.sum_gradients(self.parameters)
