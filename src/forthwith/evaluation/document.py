@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +18,13 @@ from forthwith.evaluation.align import AlignConfig, align
 from forthwith.evaluation.calibrate import calibration_for, check_data
 from forthwith.evaluation.checkpoint import file_sha256, read_meta
 from forthwith.evaluation.compare import CompareOptions, Comparison, Contender, compare
+from forthwith.evaluation.error_texts import ErrorText, error_texts
 from forthwith.evaluation.measure import MeasureConfig, evaluate
 from forthwith.evaluation.predictions import read_predictions
 from forthwith.evaluation.results import EvaluationReport
 from forthwith.schema import Record, read_records
 
 __all__ = [
-    "ErrorText",
     "EvaluatedModel",
     "Evaluation",
     "EvaluationOptions",
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 FILE_NAME = "evaluation.json"
-_EXCERPT = 700
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,6 @@ class EvaluationOptions:
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ErrorText(_Frozen):
-    """Excerpts of what a confident error was about."""
-
-    id: str
-    qid: str
-    question: str
-    state: str
 
 
 class EvaluatedModel(_Frozen):
@@ -125,14 +114,14 @@ def evaluate_files(
     models = [_evaluated(each, found, options) for each, found in zip(files, contenders, strict=True)]
     comparisons = compare(contenders[0], contenders[1:], options.compare) if baselines else []
     is_closed = options.align.is_sealed or options.measure.aggregate_only
-    texts = _texts(models[0].report, read_records(data)) if options.shows_texts and not is_closed else []
+    worst = [] if is_closed or not options.shows_texts else models[0].report.worst_errors
     return Evaluation(
         data=Path(data).name,
         data_sha256=file_sha256(data),
         records_left_out=len(left_out),
         models=models,
         comparisons=comparisons,
-        texts=texts,
+        texts=error_texts(data, [(error.id, error.qid) for error in worst]),
     )
 
 
@@ -200,22 +189,3 @@ def _evaluated(files: ModelFiles, contender: Contender, options: EvaluationOptio
         predictions_sha256=file_sha256(files.predictions),
         thresholds=None if calibration is None else calibration.thresholds,
     )
-
-
-def _texts(report: EvaluationReport, records: Iterable[Record]) -> list[ErrorText]:
-    wanted = {(error.id, error.qid) for error in report.worst_errors}
-    ids = {record_id for record_id, _ in wanted}
-    return [
-        ErrorText(id=record.id, qid=qid, question=_excerpt(question.instructions), state=_excerpt(record.state))
-        for record in records
-        if record.id in ids
-        for qid, question in record.questions.items()
-        if (record.id, qid) in wanted
-    ]
-
-
-def _excerpt(content: object) -> str:
-    if content is None:
-        return ""
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT].rstrip() + " …"

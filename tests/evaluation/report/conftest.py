@@ -13,7 +13,8 @@ import pytest
 from forthwith.calibration import Binding, Calibration
 from forthwith.evaluation.align import AlignedQuestions, align
 from forthwith.evaluation.compare import CompareOptions, Contender, compare
-from forthwith.evaluation.document import ErrorText, EvaluatedModel, Evaluation
+from forthwith.evaluation.document import EvaluatedModel, Evaluation
+from forthwith.evaluation.error_texts import ErrorText
 from forthwith.evaluation.measure import MeasureConfig, evaluate
 from forthwith.evaluation.predictions import Prediction
 from forthwith.evaluation.selective import fit_thresholds
