@@ -11,7 +11,7 @@ import pytest
 from forthwith.errors import ArtifactError, ConfigError, DataError
 from forthwith.evaluation.columns import QuestionColumns
 from forthwith.evaluation.commitment import check_commitment, commit, mark_used, read_commitment, write_commitment
-from forthwith.evaluation.gates import GateInput, GateReport, GateSpec, example_gate, read_gate, run_gate
+from forthwith.evaluation.gates import GateInput, GateReport, GateSpec, example_gate, gate_input, read_gate, run_gate
 from forthwith.evaluation.measure import SafetyRule
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -167,3 +167,27 @@ def test_of_many_uses_at_once_exactly_one_goes_on(tmp_path) -> None:
     assert sum(went_on) == 1
     with pytest.raises(ArtifactError, match="used 2026-12-01"):
         mark_used(commitment, tmp_path / "c.json", when=NOW)
+
+
+def test_a_gate_takes_aligned_predictions_of_one_file_only() -> None:
+    from forthwith.evaluation.align import align
+    from forthwith.evaluation.predictions import Prediction
+    from forthwith.schema import parse_record
+
+    records = [
+        parse_record({"id": f"r{i}", "state": "s", "task": "t", "questions": {"q": {"type": "noul", "instructions": "?"}},
+                      "targets": {"q": {"label": i % 2 == 0}}})
+        for i in range(40)
+    ]  # fmt: skip
+    lines = [
+        Prediction(id=record.id, qid="q", type="noul", family="t", options=["false", "true"], log_scores=[0.0, 1.0],
+                   probabilities=[0.27, 0.73], readout="r")
+        for record in records
+    ]  # fmt: skip
+    whole, part = align(lines, records), align(lines[:30], records[:30])
+    spec = GateSpec.model_validate(
+        {"format": "forthwith-gate/1", "name": "x", "checks": [{"kind": "difference", "name": "d", "at_least": 0.0}]}
+    )
+    assert run_gate(spec, gate_input(whole, whole)).passed
+    with pytest.raises(DataError, match="40 and 30"):
+        gate_input(whole, part)

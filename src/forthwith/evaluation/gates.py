@@ -1,18 +1,30 @@
-"""Pre-registered checks as data: what a candidate must show against a baseline before it is released."""
+"""The verdict of a gate: what a candidate shows against a baseline before it is released."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict
 
+from forthwith.calibration import Calibration
 from forthwith.errors import ConfigError, DataError
-from forthwith.evaluation.columns import QuestionColumns
+from forthwith.evaluation.align import AlignedQuestions
+from forthwith.evaluation.columns import QuestionColumns, question_columns
+from forthwith.evaluation.gate_spec import (
+    Check,
+    CoverageCheck,
+    DifferenceCheck,
+    FamiliesCheck,
+    GateSpec,
+    GuardCheck,
+    IntervalCheck,
+    PValueCheck,
+    SafetyCheck,
+    example_gate,
+    read_gate,
+)
 from forthwith.evaluation.measure import SafetyRule
 from forthwith.evaluation.resampling import Interval, PairedBootstrap, PairedValues, paired_bootstrap
 from forthwith.evaluation.significance import mcnemar
@@ -24,6 +36,7 @@ __all__ = [
     "GateReport",
     "GateSpec",
     "example_gate",
+    "gate_input",
     "read_gate",
     "run_gate",
 ]
@@ -31,90 +44,6 @@ __all__ = [
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DifferenceCheck(_Frozen):
-    """Macro accuracy of the candidate less that of the baseline is at least so much."""
-
-    kind: Literal["difference"]
-    name: str
-    at_least: float
-
-
-class IntervalCheck(_Frozen):
-    """The lower end of the 95 % interval of the macro difference lies above (a negative value: non-inferiority)."""
-
-    kind: Literal["interval"]
-    name: str
-    low_above: float
-
-
-class FamiliesCheck(_Frozen):
-    """Every family: the interval's upper end and the difference are at least so much. Families without answers pass."""
-
-    kind: Literal["families"]
-    name: str
-    difference_at_least: float
-    high_at_least: float
-
-
-class SafetyCheck(_Frozen):
-    """For every safety rate, the lower end of the interval of its rise is at most so much. No one at risk passes."""
-
-    kind: Literal["safety"]
-    name: str
-    low_at_most: float
-
-
-class GuardCheck(_Frozen):
-    """On the guard set, the macro difference (or the lower end of its interval) is at least so much; a guard is due."""
-
-    kind: Literal["guard"]
-    name: str
-    at_least: float | None = None
-    low_at_least: float | None = None
-
-
-class PValueCheck(_Frozen):
-    """The one-sided p-value of the macro difference is below."""
-
-    kind: Literal["p_value"]
-    name: str
-    below: float
-
-
-class CoverageCheck(_Frozen):
-    """Macro coverage at own thresholds exceeds the baseline's by more than so much."""
-
-    kind: Literal["coverage"]
-    name: str
-    above_baseline_by: float
-
-
-Check = Annotated[
-    DifferenceCheck | IntervalCheck | FamiliesCheck | SafetyCheck | GuardCheck | PValueCheck | CoverageCheck,
-    Field(discriminator="kind"),
-]
-
-
-class GateSpec(_Frozen):
-    """A gate: its checks, and how the statistics are made. `tolerance` forgives rounding in every comparison."""
-
-    format: Literal["forthwith-gate/1"]
-    name: str
-    one_shot: bool = False
-    resamples: int = Field(default=10_000, ge=100)
-    seed: int = 20260930
-    tolerance: float = 1e-12
-    checks: list[Check] = Field(min_length=1)
-
-    @field_validator("checks")
-    @classmethod
-    def _has_distinct_names(cls, checks: list[Check]) -> list[Check]:
-        names = [check.name for check in checks]
-        if len(set(names)) < len(names):
-            raise ValueError(f"check names must differ, found {names}")
-        return checks
 
 
 @dataclass(frozen=True)
@@ -185,24 +114,27 @@ class GateReport(_Frozen):
     guard: Estimate | None
 
 
-def read_gate(path: str | Path) -> GateSpec:
-    """A gate from its TOML file.
+def gate_input(
+    baseline: AlignedQuestions,
+    candidate: AlignedQuestions,
+    calibrations: tuple[Calibration | None, Calibration | None] = (None, None),
+) -> GateInput:
+    """Two predictors' answers to one file, each with its own calibration and thresholds.
+
+    Args:
+        baseline: aligned predictions of the baseline.
+        candidate: aligned predictions of the candidate, on the same records.
+        calibrations: of the baseline and of the candidate.
 
     Raises:
-        ConfigError: not TOML, or an unknown, missing or impossible field; names it.
+        DataError: they answer different questions.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"gate {path} cannot be read: {error.strerror}") from error
-    return _parse(text, str(path))
-
-
-def example_gate() -> GateSpec:
-    """The seven checks of the reference benchmark, as shipped in the package."""
-    return _parse(
-        resources.files("forthwith.evaluation").joinpath("gate_specs/pev.toml").read_text("utf-8"), "pev.toml"
-    )
+    places = [list(zip(side.record_ids, side.qids, strict=True)) for side in (baseline, candidate)]
+    if places[0] != places[1]:
+        counts = f"{len(places[0])} and {len(places[1])}"
+        raise DataError(f"the predictors answered different questions ({counts}); predict the same file with both")
+    columns = [question_columns(side, fit) for side, fit in zip((baseline, candidate), calibrations, strict=True)]
+    return GateInput(columns[0], columns[1], baseline.scored.families, baseline.n_states)
 
 
 def run_gate(
@@ -362,14 +294,3 @@ def _macro_coverage(scorable: QuestionColumns) -> float | None:
 
 def _estimate(interval: Interval) -> Estimate:
     return Estimate(difference=interval.difference, low=interval.low, high=interval.high)
-
-
-def _parse(text: str, where: str) -> GateSpec:
-    try:
-        return GateSpec.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"gate {where} is not TOML: {error}") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"gate {where}: {field}: {first['msg']}, found {first['input']!r:.60}", field) from error
