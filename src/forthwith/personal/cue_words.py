@@ -15,18 +15,19 @@ _CUES: dict[str, str] = {
     "spend_limit": "spen[dt]|limit|pay|paid|purchas|order|bought|buy|bill|approv|cap\\b|ceiling|total|cost|charge|exceed|dearer"
     "|amount|ask|permission|check|okay|go-ahead|shopping|消费|花|买|订单|审批|批准|额度|付款|下单|总价|单笔|问",
     "approval_rule": "recipient|contact|messag|writ|stranger|unlisted|someone|somebody|addressee|send|revers|undo|undone|final"
-    "|permanent|for good|way back|going back|rolled back|taken back|with no way|收件人|联系人|通讯录|写信|发消息|不可逆|撤销|恢复|挽回"
+    "|permanent|for good|way back|going back|rolled back|taken back|with no way"
+    "|收件人|联系人|通讯录|写信|发消息|不可逆|撤销|恢复|挽回|收不回|删了就没"
     "|ask_first|confirmation_rule|approval_",
     "privacy_order": "privacy|private|level|marking|open|scale|ladder|隐私|order|guarded",
     "clearance": "guarded|clear|hear|know|told|tell|level|shar|access|privacy|private|facts|audience|trust|learn|talk|at most"
     "|goes to|is for|as far as|知道|权限|隐私|告诉|开放|公开到|说到|级",
     "fact_marking": "mark|level|privacy|private|guarded|label|class|treat|count|file|tagg|fact|note|memory|remember|known|said"
-    "|标|级|隐私|看法|privacy_of|归为|列为",
+    "|标|级|隐私|看法|定为|privacy_of|归为|列为",
     "connected_services": "connect|access|link|hooked|连接|接通",
     "service_change": "connect|access|link|service|off\\b|on\\b|unlink|断开|连接|接通|停用|启用|权限",
     "routing_rule": "request|rout|handl|use|using|go|send|through|put|pass|deal|take|leave|belong|service|let|via|matter"
-    "|走|交|用|转|通过|办|服务|负责",
-    "quiet_hours": "quiet|peace|rest|sleep|disturb|ringing|nothing (?:louder|stronger)|安静|打扰|期间",
+    "|走|交|用|转|通过|办|服务|负责|请求|处理",
+    "quiet_hours": "quiet|peace|rest|sleep|disturb|ringing|nothing (?:louder|stronger)|安静|打扰|期间|吵",
     "meeting_cap": "meeting|calendar|during_events|会|日程|日历",
     "vip_list": "vip|always_through",
     "priority_code": "urgen|紧急|mark|code|tag",
@@ -36,7 +37,7 @@ _CUES: dict[str, str] = {
     "forget_request": "forg[eo]t|off the record|erase|drop|wipe|delete|strike|remove|do not use|withdr|took back|left alone"
     "|out of use|忘|收回|作废|memory_withdrawn",
     "repermission": "again|allow|lifted|back|permission|withdrawn|may be|can be|usable|after all|void|no longer|重新|再次|恢复|撤回"
-    "|又可以|可以再用|可再|取消|restored",
+    "|又可以|可以再用|可再|取消|撤销|启用|restored",
 }
 
 UNDATED_KINDS = frozenset(
@@ -116,7 +117,7 @@ _ABOUT = {
         re.IGNORECASE,
     ),
     "irreversible": re.compile(
-        r"revers|undo|undone|permanent|(?:taken|rolled) back|way back|going back|for good|final|不可逆|撤销|恢复|挽回",
+        r"revers|undo|undone|permanent|(?:taken|rolled) back|way back|going back|for good|final|不可逆|撤销|恢复|挽回|收不回|删了就没",
         re.IGNORECASE,
     ),
 }
@@ -143,7 +144,11 @@ def cue_of(kind: str) -> re.Pattern[str] | None:
 def word_pattern(word: str) -> re.Pattern[str]:
     """The spellings of a closed-set word; of an open word, the word itself."""
     spelled = _SPELLINGS.get(word) or re.escape(word)
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{spelled})(?![A-Za-z0-9])", re.IGNORECASE)
+    # Chinese puts no spaces: only beside another Latin letter or digit does a Latin word run on.
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?=[\x00-\x7f])(?:{spelled})(?<=[\x00-\x7f])(?![A-Za-z0-9])|(?=[\u3040-\u9fff])(?:{spelled})",
+        re.IGNORECASE,
+    )
 
 
 def demands_approval(sentence: str) -> bool:

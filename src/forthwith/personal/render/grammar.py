@@ -200,12 +200,19 @@ def expand(pattern: Pattern, rng: random.Random, values: Mapping[str, str], *, f
     for node in pattern:
         if isinstance(node, str):
             out.append(node)
-        elif isinstance(node, Slot):
-            out.append(values[node.name])
+            continue
+        if isinstance(node, Slot):
+            piece = values[node.name]
         else:
             index = (0 if first_person else 1) if node.by_voice else int(rng.random() * len(node.parts))
-            out.append(expand(node.parts[index], rng, values, first_person=first_person))
+            piece = expand(node.parts[index], rng, values, first_person=first_person)
+        # Chinese puts no spaces; two values of Latin letters or digits side by side still need one.
+        out.append(f" {piece}" if out and _runs_together(out[-1], piece) else piece)
     return "".join(out)
+
+
+def _runs_together(left: str, right: str) -> bool:
+    return left[-1:].isalnum() and left[-1:].isascii() and right[:1].isalnum() and right[:1].isascii()
 
 
 def count_surfaces(pattern: Pattern) -> int:

@@ -29,6 +29,7 @@ class Phraser:
 
     Attributes:
         rng: decides among patterns and parts.
+        today: the day of the decision; what is dated later is said to come.
         subject: who the rules are about, in the third person; None: the user.
     """
 
@@ -37,6 +38,7 @@ class Phraser:
     first_person: bool
     wording: Wording
     formats: Formats
+    today: dt.date
     subject: str | None = None
 
     def about(self, owner: str) -> Phraser:

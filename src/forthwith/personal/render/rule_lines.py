@@ -35,7 +35,8 @@ def _spend_limit(voice: Phraser, line: SpendLimit) -> str:
     amount = voice.dollars(line.amount)
     if line.since is None:
         return voice.say("approval", "spend_limit", amount=amount)
-    return voice.say("approval", "spend_limit_changed", amount=amount, date=voice.date(line.since))
+    section = "spend_limit_changed" if line.since <= voice.today else "spend_limit_announced"
+    return voice.say("approval", section, amount=amount, date=voice.date(line.since))
 
 
 def _dated(voice: Phraser, since: dt.date | None, sentence: str) -> str:

@@ -55,4 +55,3 @@ def find_spelling(anchor: Anchor, formats: Formats, phrases: Iterable[str]) -> t
             if stands_alone(phrase, text):
                 return text, phrase
     return None
-

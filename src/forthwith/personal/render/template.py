@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import random
 
 from forthwith.personal.determinism import seeded_rng
@@ -48,7 +49,7 @@ def render_record(draft: DraftRecord) -> RenderedRecord:
     rng = seeded_rng("render", planned.record_id, look.style_id)
     formats = look.formats(rng)
     wording = record_wording(planned.wording_split, planned.record_id)
-    voices = _Voices(look, rng, wording, formats)
+    voices = _Voices(look, rng, wording, formats, draft.snapshot.now.date())
     laid = _structured(draft, voices) if look.structured else _prose(draft, voices)
     unburied = "\n\n".join(laid.texts)
     state = unburied
@@ -87,7 +88,9 @@ def wrap_text(draft: DraftRecord, text: str, renderer: str) -> RenderedRecord:
     return RenderedRecord(
         record_id=planned.record_id,
         state="\n\n".join(buried),
-        questions=_questions(draft, _Voices(look, rng, wording, Formats("iso", "24h", "dollar"))),
+        questions=_questions(
+            draft, _Voices(look, rng, wording, Formats("iso", "24h", "dollar"), draft.snapshot.now.date())
+        ),
         anchors=anchors,
         style_id=look.style_id,
         renderer=renderer,
@@ -100,15 +103,16 @@ def wrap_text(draft: DraftRecord, text: str, renderer: str) -> RenderedRecord:
 class _Voices:
     """The voices of one record: one, or in a mixed style an English and a Chinese one that take turns."""
 
-    def __init__(self, look: Style, rng: random.Random, wording: Wording, formats: Formats) -> None:
+    def __init__(self, look: Style, rng: random.Random, wording: Wording, formats: Formats, today: dt.date) -> None:
         self.look, self.rng, self.formats = look, rng, formats
         first = look.voice == "first"
         languages: tuple[Language, ...] = ("en", "zh") if look.language == "mixed" else (look.language,)
         self._by_language = {
-            name: Phraser(rng, name, first_person=first, wording=wording, formats=formats) for name in languages
+            name: Phraser(rng, name, first_person=first, wording=wording, formats=formats, today=today)
+            for name in languages
         }
         self._questions = {
-            name: Phraser(rng, name, first_person=False, wording=wording, formats=formats)
+            name: Phraser(rng, name, first_person=False, wording=wording, formats=formats, today=today)
             for name in dict.fromkeys(("en", *languages))
         }
 
