@@ -10,12 +10,24 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from forthwith.cli import calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability
+from forthwith.cli import (
+    calibrate,
+    cascade,
+    commit,
+    compare,
+    evaluate,
+    gate,
+    power,
+    predict,
+    report,
+    stability,
+    validity,
+)
 from forthwith.errors import ArtifactError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
-for module in (calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability):
+for module in (calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability, validity):
     name = module.__name__.rpartition(".")[2]
     COMMANDS.command(name)(getattr(module, name))
 
@@ -193,6 +205,16 @@ def test_cascade_and_power_print_what_they_found(data: Path, predictions: dict[s
     assert "cheapest" in result.output
     assert len(json.loads(out.read_text())["one_threshold"]) == 14
     assert "points is found with power 80%" in call("power", "--questions", "2000").output
+
+
+def test_validity_says_what_is_unsound(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "validity.json"
+    result = call(
+        "validity", "--data", data, "--preds", predictions["one"], "--preds", predictions["two"],
+        "--permutations", "20", "--resamples", "200", "--out", out,
+    )  # fmt: skip
+    assert "macro accuracy" in result.output
+    assert json.loads(out.read_text())["oracle"]["accuracy"] == 1.0
 
 
 def test_stability_prints_flips_and_coherence(tiny: Path, data: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def commit(
 
     from forthwith.evaluation.commitment import commit as run
     from forthwith.evaluation.commitment import write_commitment
-    from forthwith.evaluation.gates import read_gate
+    from forthwith.evaluation.gate_spec import read_gate
     from forthwith.evaluation.judge import gate_path
 
     spec = None if gate is None else gate_path(gate)

@@ -8,13 +8,12 @@ from importlib import resources
 from pathlib import Path
 
 from forthwith.errors import ConfigError
-from forthwith.evaluation.align import AlignConfig, AlignedQuestions, align_files
+from forthwith.evaluation.align import AlignConfig, align_files
 from forthwith.evaluation.calibrate import calibration_for, check_data
-from forthwith.evaluation.columns import QuestionColumns, question_columns
 from forthwith.evaluation.commitment import check_commitment, mark_used, read_commitment
-from forthwith.evaluation.compare import check_same_questions
 from forthwith.evaluation.document import ModelFiles
-from forthwith.evaluation.gates import GateInput, GateReport, GateSpec, read_gate, run_gate
+from forthwith.evaluation.gate_spec import GateSpec, read_gate
+from forthwith.evaluation.gates import GateInput, GateReport, gate_input, run_gate
 from forthwith.evaluation.measure import MeasureConfig
 
 __all__ = ["GateFiles", "gate_path", "judge_files"]
@@ -108,12 +107,9 @@ def _open_once(
 
 
 def _gate_input(files: GateFiles, config: AlignConfig) -> GateInput:
-    aligned: list[AlignedQuestions] = []
-    columns: list[QuestionColumns] = []
-    for model in (files.baseline, files.candidate):
-        questions = align_files(model.predictions, files.data, config)
-        calibration = None if model.calibration is None else calibration_for(model.calibration, model.predictions)
-        aligned.append(questions)
-        columns.append(question_columns(questions, calibration))
-    check_same_questions(aligned[0], aligned[1], ("the baseline", "the candidate"))
-    return GateInput(columns[0], columns[1], aligned[0].scored.families, aligned[0].n_states)
+    sides = (files.baseline, files.candidate)
+    one, two = (align_files(model.predictions, files.data, config) for model in sides)
+    before, after = (
+        None if model.calibration is None else calibration_for(model.calibration, model.predictions) for model in sides
+    )
+    return gate_input(one, two, (before, after))
