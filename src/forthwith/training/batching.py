@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forthwith.encoding import TokenTree
+from forthwith.training.losses.coherence import PlacedFamily
 from forthwith.training.rows import RowQuestion, TrainingRow
 
 __all__ = ["MicroBatch", "Targets", "build_targets", "fill_bins", "packed_batch", "path_batch"]
@@ -66,6 +67,7 @@ class MicroBatch:
         question_counts: shape (number of records,), questions of each.
         families: family of each question.
         tokens: tokens that are not padding.
+        links: families of linked questions.
     """
 
     ids: IntArray
@@ -77,6 +79,7 @@ class MicroBatch:
     question_counts: tuple[int, ...]
     families: tuple[str, ...]
     tokens: int
+    links: tuple[PlacedFamily, ...] = ()
 
     @property
     def weight(self) -> float:
@@ -130,6 +133,7 @@ def packed_batch(rows: Sequence[TrainingRow], width: int | None = None) -> Micro
         tuple(len(row.questions) for row in rows),
         tuple(question.family for row in rows for question in row.questions),
         size,
+        _links(rows),
     )
 
 
@@ -159,7 +163,19 @@ def path_batch(rows: Sequence[TrainingRow]) -> MicroBatch:
         tuple(len(row.questions) for row in rows),
         tuple(question.family for row in rows for question in row.questions),
         tokens,
+        _links(rows),
     )
+
+
+def _links(rows: Sequence[TrainingRow]) -> tuple[PlacedFamily, ...]:
+    links: list[PlacedFamily] = []
+    first = 0
+    for row in rows:
+        for link in row.links:
+            places = tuple(first + question for question, _ in link.entries)
+            links.append(PlacedFamily(link.family, places, tuple(option for _, option in link.entries), link.weight))
+        first += len(row.questions)
+    return tuple(links)
 
 
 def path_tokens(tree: TokenTree) -> int:

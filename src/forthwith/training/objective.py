@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,13 @@ from torch import Tensor
 
 from forthwith.training.config import Objective
 from forthwith.training.forward import DeviceTargets, TreeForward, option_values
-from forthwith.training.losses import binary_term, listwise_cross_entropy, ranked_probability
+from forthwith.training.losses import (
+    PlacedFamily,
+    binary_term,
+    coherence_penalty,
+    listwise_cross_entropy,
+    ranked_probability,
+)
 
 __all__ = ["BatchLoss", "batch_loss"]
 
@@ -35,7 +42,13 @@ class BatchLoss:
     values: Tensor
 
 
-def batch_loss(forward: TreeForward, hidden: Tensor, targets: DeviceTargets, objective: Objective) -> BatchLoss:
+def batch_loss(
+    forward: TreeForward,
+    hidden: Tensor,
+    targets: DeviceTargets,
+    objective: Objective,
+    links: Sequence[PlacedFamily] = (),
+) -> BatchLoss:
     """Sum of the weighted losses of a batch's questions.
 
     Args:
@@ -43,6 +56,7 @@ def batch_loss(forward: TreeForward, hidden: Tensor, targets: DeviceTargets, obj
         hidden: shape (R, D), from the same forward.
         targets: the questions.
         objective: which losses, how weighted.
+        links: families of linked questions, for the coherence penalty.
     """
     if objective.full_vocabulary:
         everything = forward.all_logits(hidden)
@@ -59,6 +73,10 @@ def batch_loss(forward: TreeForward, hidden: Tensor, targets: DeviceTargets, obj
     if objective.binary_weight > 0:
         extra = binary_term(table, is_option, targets.target) * targets.is_branched
         total = total + objective.binary_weight * (weight * extra).sum()
+    if objective.coherence_weight > 0 and links:
+        probabilities = torch.softmax(table.masked_fill(~is_option, float("-inf")), dim=1)
+        share = torch.tensor([link.weight for link in links], device=table.device)
+        total = total + objective.coherence_weight * (share * coherence_penalty(probabilities, links)).sum()
     with torch.no_grad():
         is_judged = targets.label >= 0
         guess = table.masked_fill(~is_option, float("-inf")).argmax(dim=1)

@@ -13,6 +13,7 @@ from forthwith.training.augmentation import OptionPool, augmented
 from forthwith.training.config import Augmentation, Data
 from forthwith.training.randomness import stream
 from forthwith.training.rows import RowRules, TrainingRow, Unusable, training_row
+from forthwith.training.siblings import LinkedQuestions, with_siblings
 
 __all__ = ["Planner", "task_of", "task_weights"]
 
@@ -28,7 +29,9 @@ class Planner:
         weights: loss weight by task.
         augmentation: what is altered in training; None alters nothing.
         pool: options of other questions, to be used as distractors.
-        seed: of the augmentation.
+        seed: of the augmentation, and of the choice of siblings.
+        asks_siblings: ask each question's siblings too.
+        supervises_siblings: and give them targets.
     """
 
     readout: Readout
@@ -38,6 +41,8 @@ class Planner:
     augmentation: Augmentation | None = None
     pool: OptionPool = field(default_factory=OptionPool)
     seed: int = 0
+    asks_siblings: bool = False
+    supervises_siblings: bool = False
 
     def row(self, record: Record, epoch: int) -> TrainingRow | Unusable:
         """The record's row in an epoch; the same for the same seed, epoch and record."""
@@ -47,7 +52,13 @@ class Planner:
             draw = stream(self.seed, "augmentation", epoch, record.id)
             record, none_right = augmented(record, self.augmentation, draw, self.pool)
         weights = dict.fromkeys(record.questions, weight)
-        return training_row(record, self.readout, self.encoder, self.rules, weights=weights, none_right=none_right)
+        linked: tuple[LinkedQuestions, ...] = ()
+        if self.asks_siblings and not none_right:
+            record, linked = with_siblings(record, f"{self.seed}/{epoch}", supervise=self.supervises_siblings)
+            weights |= {name: weight / len(link.siblings) for link in linked for name in link.siblings.values()}
+        return training_row(
+            record, self.readout, self.encoder, self.rules, weights=weights, none_right=none_right, linked=linked
+        )
 
 
 def task_of(record: Record) -> str:

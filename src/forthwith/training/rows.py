@@ -6,14 +6,16 @@ bytes. Uses a tokenizer, never weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from forthwith.coherence import Family
 from forthwith.encoding import Encoder, TokenTree
 from forthwith.errors import DataError
 from forthwith.readout import Plan, Readout
 from forthwith.schema import Choice, Noul, Record, Score, option_keys
+from forthwith.training.siblings import LinkedQuestions
 
 __all__ = ["RowQuestion", "RowRules", "TrainingRow", "Unusable", "training_row"]
 
@@ -42,6 +44,14 @@ class RowQuestion(NamedTuple):
     family: str
 
 
+class LinkedRow(NamedTuple):
+    """A family of the row's questions: each entry of its vector as (question of the row, option)."""
+
+    family: Family
+    entries: tuple[tuple[int, int], ...]
+    weight: float
+
+
 @dataclass(frozen=True)
 class TrainingRow:
     """One record, ready to pack."""
@@ -49,6 +59,7 @@ class TrainingRow:
     record_id: str
     tree: TokenTree
     questions: tuple[RowQuestion, ...]
+    links: tuple[LinkedRow, ...] = ()
 
     @property
     def size(self) -> int:
@@ -86,6 +97,7 @@ def training_row(
     *,
     weights: Mapping[str, float] | None = None,
     none_right: Iterable[str] = (),
+    linked: Sequence[LinkedQuestions] = (),
 ) -> TrainingRow | Unusable:
     """The row of a record; questions without a usable target are left out of the loss but stay in the tree.
 
@@ -96,11 +108,13 @@ def training_row(
         rules: see `RowRules`.
         weights: loss weight by question id; 1 for those not named.
         none_right: ids of questions whose right option was taken away.
+        linked: families of the record's questions; their members are read even where they have no target.
     """
+    unscored = {name for link in linked for name in link.siblings.values() if name not in record.targets}
     targets = {
         qid: vector
         for qid, question in record.questions.items()
-        if (vector := _target(record, qid, question, rules, is_none=qid in none_right)) is not None
+        if (vector := _target(record, qid, question, rules, is_none=qid in none_right or qid in unscored)) is not None
     }
     if not targets:
         return Unusable(record.id, "no question has a target")
@@ -108,12 +122,25 @@ def training_row(
     tree = plan.trees[0]
     if tree.depth > rules.max_tokens:
         return Unusable(record.id, f"its longest path has {tree.depth} tokens and the limit is {rules.max_tokens}")
-    questions = tuple(
-        part
-        for qid, target in targets.items()
-        for part in _questions(record, qid, plan, target, (weights or {}).get(qid, 1.0))
-    )
-    return TrainingRow(record.id, tree, questions)
+    weight = dict(weights or {}) | dict.fromkeys(unscored, 0.0)
+    questions: list[RowQuestion] = []
+    first: dict[str, int] = {}
+    for qid, target in targets.items():
+        first[qid] = len(questions)
+        questions += _questions(record, qid, plan, target, weight.get(qid, 1.0))
+    links = tuple(_link(link, first, weight.get(link.primary, 1.0)) for link in linked if link.primary in first)
+    return TrainingRow(record.id, tree, tuple(questions), links)
+
+
+def _link(linked: LinkedQuestions, first: Mapping[str, int], weight: float) -> LinkedRow:
+    family, primary = linked.family, first[linked.primary]
+    if family.type == "noul":
+        claim = first[linked.siblings["true_or_false"]]
+        entries = [(primary, 1), (first[linked.siblings["not"]], 1), (claim, 0), (claim, 1)]
+    else:
+        entries = [(primary, option) for option in range(family.options)]
+        entries += [(first[name], 1) for name in linked.siblings.values()]
+    return LinkedRow(family, tuple(entries), weight)
 
 
 def _target(

@@ -197,7 +197,7 @@ class Trainer:
         targets = DeviceTargets.of(batch, forward.device)
         with self.prepared.autocast():
             hidden = forward(batch)  # (R, D)
-            loss = batch_loss(forward, hidden, targets, self.config.objective)
+            loss = batch_loss(forward, hidden, targets, self.config.objective, batch.links)
         (loss.total / total).backward()
         window.loss += loss.total.detach()
         window.score += loss.score_sum
@@ -295,6 +295,8 @@ def training_stream(config: TrainingConfig, prepared: Prepared, data: TrainingDa
         config.augmentation if augments else None,
         pool,
         config.seed,
+        asks_siblings=config.objective.coherence_siblings,
+        supervises_siblings=config.objective.supervise_siblings,
     )
     return RowStream(
         data.train,
