@@ -114,10 +114,10 @@ def test_many_rows_of_few_clusters_fit_nothing() -> None:
 
 def test_calibrated_answers_are_mostly_left_alone() -> None:
     kept = 0
-    for seed in range(20):
+    for seed in range(12):
         questions = ScoredQuestions.from_rows(world("choice", 300, n_options=3, seed=seed))
         kept += bool(fit_calibration(questions, BINDING).temperature)
-    assert kept <= 4
+    assert kept <= 2
 
 
 def test_always_right_does_not_become_certain() -> None:

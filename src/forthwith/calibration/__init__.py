@@ -15,6 +15,7 @@ from forthwith.calibration.apply import (
 )
 from forthwith.calibration.fit import FitConfig, FitStep, fit_calibration
 from forthwith.calibration.grid import GridTemperature, grid_temperature
+from forthwith.calibration.none_of_these import fit_none_of_these, none_probability
 from forthwith.calibration.scored import Block, ScoredQuestion, ScoredQuestions
 
 __all__ = [
@@ -30,7 +31,9 @@ __all__ = [
     "ScoredQuestions",
     "Thresholds",
     "fit_calibration",
+    "fit_none_of_these",
     "grid_temperature",
     "log_softmax",
+    "none_probability",
     "softmax",
 ]

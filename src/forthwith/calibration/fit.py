@@ -206,7 +206,7 @@ def _changes(before: Calibration, after: Calibration) -> dict[str, Any]:
 
 def _trials(questions: ScoredQuestions, config: FitConfig) -> list[_Trial]:
     everything = np.ones(len(questions), dtype=np.bool_)
-    is_noul, _, is_score = (questions.types == code for code in range(len(QUESTION_TYPES)))
+    is_noul = questions.types == QUESTION_TYPES.index("noul")
     trials: list[_Trial] = []
     if config.scope == "pooled":
         trials.append(_Trial("temperature", everything, config.min_rows, _pooled_temperature))
@@ -219,14 +219,22 @@ def _trials(questions: ScoredQuestions, config: FitConfig) -> list[_Trial]:
         trials.append(_Trial("bias of yes", is_noul, config.min_rows, _noul_bias))
     for code, family in enumerate(questions.families):
         rows = questions.family == code
-        one_length = np.unique(questions.n_options[rows & is_score]).size == 1
-        if config.fits_score_bias and one_length:
-            update = _score_bias(family, config.score_ridge)
-            trials.append(_Trial(f"level biases of {family}", rows & is_score, config.min_family_rows, update))
-        if config.fits_families and rows.any():
-            trials.append(
-                _Trial(f"temperature of family {family}", rows, config.min_family_rows, _family_temperature(family))
-            )
+        if rows.any():
+            trials.extend(_family_trials(questions, family, rows, config))
+    return trials
+
+
+def _family_trials(questions: ScoredQuestions, family: str, rows: BoolArray, config: FitConfig) -> list[_Trial]:
+    types = np.unique(questions.types[rows])
+    is_levels = types.tolist() == [QUESTION_TYPES.index("score")] and np.unique(questions.n_options[rows]).size == 1
+    is_whole_type = types.size == 1 and np.array_equal(rows, questions.types == types[0])
+    trials: list[_Trial] = []
+    if config.fits_score_bias and is_levels:
+        update = _score_bias(family, config.score_ridge)
+        trials.append(_Trial(f"level biases of {family}", rows, config.min_family_rows, update))
+    if config.fits_families and not (is_whole_type and config.scope == "type"):
+        update = _family_temperature(family)
+        trials.append(_Trial(f"temperature of family {family}", rows, config.min_family_rows, update))
     return trials
 
 
