@@ -48,5 +48,5 @@ def test_a_missing_sibling_is_named() -> None:
 
 def test_an_id_that_a_sibling_needs_is_refused() -> None:
     taken = Request(state="s", questions={"q": Noul(instructions="?"), "q/not": Noul(instructions="??")})
-    with pytest.raises(RequestError, match="questions.q/not: a sibling of 'q' needs this id"):
+    with pytest.raises(RequestError, match=r"questions.q/not: a sibling of 'q' needs this id"):
         link_request(taken)
