@@ -132,10 +132,12 @@ def automation_table(model: EvaluatedModel) -> Table | None:
     rows: list[Row] = []
     for name, scores in report.families.items():
         threshold = thresholds.by_family.get(name)
-        over = scores.realised_error is not None and scores.realised_error > report.error_budget
-        shown = Cell("ask always", is_text=True) if threshold is None else number(threshold)
-        error = Cell("–") if scores.realised_error is None else number(scores.realised_error)
-        verdict = Cell("over budget", tone="bad") if over else Cell("within budget", tone="good")
+        shown = Cell("ask always") if threshold is None else number(threshold)
+        error = number(scores.realised_error)
+        verdict = Cell("nothing automated", tone="none")
+        if scores.realised_error is not None:
+            over = scores.realised_error > report.error_budget
+            verdict = Cell("over budget", tone="bad") if over else Cell("within budget", tone="good")
         counts = [Cell(str(count or 0), count or 0) for count in (scores.n_automated, scores.n_automated_errors)]
         rows.append(Row([Cell(name), shown, number(scores.coverage), *counts, error, verdict]))
     macro = [number(report.macro.coverage), Cell(""), Cell(""), number(report.macro.realised_error), Cell("")]

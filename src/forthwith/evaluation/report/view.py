@@ -28,7 +28,7 @@ __all__ = [
     "percent",
 ]
 
-Tone = Literal["", "good", "bad"]
+Tone = Literal["", "good", "bad", "none"]
 
 _MATRIX_OPTIONS = 12
 _PAIRS = 15
