@@ -240,3 +240,43 @@ def test_taking_rows_and_blocks_keeps_each_question_whole(order) -> None:
         there = probabilities[questions.starts[row] : questions.starts[row + 1]]
         assert here == pytest.approx(there)
         assert here == pytest.approx(softmax(np.array(rows[row].log_scores)))
+
+
+def test_one_class_only_gets_no_bias() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        ScoredQuestion("noul", "f", str(i), [0.0, float(z)], (0.0, 1.0), 1) for i, z in enumerate(rng.normal(size=300))
+    ]
+    fitted = fit_calibration(ScoredQuestions.from_rows(rows), BINDING)
+    assert fitted.noul_bias == 0.0
+    assert not steps(fitted)["bias of yes"]["is_applied"]
+
+
+def test_a_score_family_of_one_level_gets_no_biases() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        ScoredQuestion("score", "stars", str(i), rng.normal(size=3).tolist(), (0.0, 0.0, 1.0), 2) for i in range(300)
+    ]
+    fitted = fit_calibration(ScoredQuestions.from_rows(rows), BINDING, FitConfig(score_ridge=0.0))
+    assert fitted.score_bias == {}
+
+
+def test_answers_that_are_always_wrong_do_not_get_an_endless_temperature() -> None:
+    rows = [ScoredQuestion("choice", "f", str(i), [1.0, 0.0], (0.0, 1.0), 1) for i in range(300)]
+    assert fit_calibration(ScoredQuestions.from_rows(rows), BINDING).temperature == {}
+
+
+def test_families_of_one_score_type_keep_their_level_biases_beside_their_temperature() -> None:
+    rows = world("score", 1500, bias=2.0, n_options=4, family="a") + world(
+        "score", 1500, n_options=4, family="b", seed=1
+    )
+    fitted = fit_calibration(ScoredQuestions.from_rows(rows), BINDING)
+    assert set(fitted.score_bias) == {"a"}
+    assert "a" in fitted.family_temperature
+    assert not steps(fitted)["temperature of family a"]["is_applied"]
+    assert "nothing was left to fit" in steps(fitted)["temperature of family a"]["reason"]
+
+
+def test_no_questions_have_no_blocks() -> None:
+    questions = ScoredQuestions.from_rows(world("noul", 3))
+    assert list(questions.take(np.zeros(3, dtype=bool)).blocks()) == []

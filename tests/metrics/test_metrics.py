@@ -185,6 +185,7 @@ def test_aurc_of_constant_confidence_is_the_error_rate() -> None:
         lambda: brier_score([1.0], [1.0]),
         lambda: nll([np.nan, 1.0], [0.0, 1.0]),
         lambda: accuracy([], []),
+        lambda: accuracy([1], [1, 2]),
         lambda: ece([1.2], [1], n_bins=15),
         lambda: ece([0.2], [1], n_bins=0),
         lambda: confusion_counts([4], [0], n_options=4),

@@ -55,10 +55,8 @@ def _root(matrices: Sequence[Matrix], low: float, high: float) -> float:
         return low
     if _slope(matrices, high) <= 0:
         return high
-    for _ in range(100):
+    while high - low > 1e-13 * high:
         middle = float(np.sqrt(low * high))
-        if high - low <= 1e-13 * high:
-            break
         low, high = (middle, high) if _slope(matrices, middle) < 0 else (low, middle)
     return float(np.sqrt(low * high))
 

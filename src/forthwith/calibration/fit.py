@@ -20,7 +20,10 @@ from forthwith.calibration.scored import QUESTION_TYPES, BoolArray, ScoredQuesti
 from forthwith.errors import ConfigError, DataError
 from forthwith.metrics import PROBABILITY_FLOOR
 
-__all__ = ["FitConfig", "FitStep", "fit_calibration"]
+__all__ = ["MAX_BIAS", "FitConfig", "FitStep", "fit_calibration"]
+
+MAX_BIAS = 10.0
+"""Largest bias, in nats, that is applied."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class _Folds:
         elif changed:
             reason = "no gain out of fold beyond its standard error"
         else:
-            reason = "the optimum lies outside the temperatures allowed, or nothing was left to fit"
+            reason = "the optimum lies outside what is allowed, or nothing was left to fit"
         self._record(trial, rows.size, n_clusters, (gain, error), reason, changed, is_applied=is_applied)
 
     def _record(
@@ -217,10 +220,8 @@ def _trials(questions: ScoredQuestions, config: FitConfig) -> list[_Trial]:
                 trials.append(_Trial(f"temperature of {name}", rows, config.min_rows, _type_temperature(name)))
     if config.fits_noul_bias and is_noul.any():
         trials.append(_Trial("bias of yes", is_noul, config.min_rows, _noul_bias))
-    for code, family in enumerate(questions.families):
-        rows = questions.family == code
-        if rows.any():
-            trials.extend(_family_trials(questions, family, rows, config))
+    for code in np.unique(questions.family).tolist():
+        trials.extend(_family_trials(questions, questions.families[code], questions.family == code, config))
     return trials
 
 
@@ -254,8 +255,8 @@ def _type_temperature(name: str) -> Callable[[ScoredQuestions, Calibration], dic
 
 def _noul_bias(questions: ScoredQuestions, base: Calibration) -> dict[str, Any]:
     fitted = fit_affine(_whole(questions), ridge=0.0, is_free=(False, True))
-    if fitted.at_edge or not np.all(np.isfinite(fitted.bias)):
-        return {}
+    if fitted.at_edge or abs(fitted.bias[1]) > MAX_BIAS:
+        return {}  # one class only, or classes that a line parts: the optimum is at infinity
     return {"temperature": {**base.temperature, "noul": fitted.temperature}, "noul_bias": float(fitted.bias[1])}
 
 
@@ -269,7 +270,7 @@ def _score_bias(family: str, ridge: float) -> Callable[[ScoredQuestions, Calibra
 
 
 def _family_update(base: Calibration, family: str, fitted: Affine) -> dict[str, Any]:
-    if fitted.at_edge:
+    if fitted.at_edge or np.max(np.abs(fitted.bias)) > MAX_BIAS:
         return {}
     return {
         "family_temperature": {**base.family_temperature, family: fitted.temperature},

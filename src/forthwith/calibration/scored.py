@@ -130,16 +130,17 @@ class ScoredQuestions:
 
     def blocks(self) -> Iterator[Block]:
         """The questions, grouped by number of options, type and family, so that each group is one matrix."""
+        if not len(self):
+            return
         keys = np.stack([self.n_options, self.types, self.family])
         order = np.lexsort(keys)
         ordered = keys[:, order]
         edges = np.flatnonzero(np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)) + 1
         for rows in np.split(order, edges):
-            if rows.size:
-                first = int(rows[0])
-                slots = self.starts[rows][:, None] + np.arange(self.n_options[first])
-                family = self.families[int(self.family[first])]
-                yield Block(rows, slots, QUESTION_TYPES[int(self.types[first])], family)
+            first = int(rows[0])
+            slots = self.starts[rows][:, None] + np.arange(self.n_options[first])
+            family = self.families[int(self.family[first])]
+            yield Block(rows, slots, QUESTION_TYPES[int(self.types[first])], family)
 
     def probabilities(self, calibration: Calibration | None = None) -> FloatArray:
         """Distributions over the options, shape (V,), by `Calibration.probabilities`; at temperature 1 without one."""
