@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from forthwith.personal.anchor_text import normalised
@@ -41,7 +42,7 @@ def holdings_of(payload: dict[str, Any]) -> Holdings:
     strings: set[str] = set()
     for name, value in _members(payload):
         if isinstance(value, str):
-            strings.add(normalised(value))
+            strings.add(_plain(value))
             values.update(read_value_kinds(value))
         elif not isinstance(value, bool):
             values.update(_typed(name, value))
@@ -50,6 +51,11 @@ def holdings_of(payload: dict[str, Any]) -> Holdings:
     )
     words = frozenset(word for string in strings for word in re.findall(r"\w+", string))
     return Holdings(frozenset(values), tuple(sorted(strings, key=len, reverse=True)), words)
+
+
+@lru_cache(maxsize=65_536)
+def _plain(text: str) -> str:
+    return normalised(text)
 
 
 def _members(value: object, name: str = "") -> Iterator[tuple[str, str | int | bool]]:

@@ -117,7 +117,7 @@ _RULES: tuple[tuple[ValueKind, str, re.Pattern[str], Callable[[re.Match[str]], s
     ("money", "元", re.compile(rf"({_HAN_NUMBER})(?:美元|美金|块钱|元)"), lambda m: str(100 * _han_number(m[1]))),
     (
         "time",
-        "0",
+        "p",
         re.compile(r"(?<![\d:.])(\d{1,2})(?::(\d{2}))? ?([ap])\.?m\b\.?", re.IGNORECASE),
         lambda m: _clock(m[1], m[2], m[3]),
     ),
@@ -139,25 +139,28 @@ _RULES: tuple[tuple[ValueKind, str, re.Pattern[str], Callable[[re.Match[str]], s
 )
 """In order: a place that one rule has read is closed to the later ones.
 
-The second member says what a text must hold for the rule to be tried: a digit ("0"), a digit and a month ("m"), a number
-word with its unit ("w"), or that very character.
+The second member says what a text must hold for the rule to be tried: a digit ("0"), a month ("m"), a half of the day ("p"), a
+unit ("w"), or that very character.
 """
 
 _DIGIT = re.compile(r"\d")
 _MONTH_HINT = re.compile(rf"\b(?:{_MONTH})\b", re.IGNORECASE)
+_HALF_HINT = re.compile(r"[ap]\.?m\b", re.IGNORECASE)
 _WORD_HINT = re.compile(r"dollar|buck|percent|minute|hour|day|week|month|o'clock", re.IGNORECASE)
 
 _ANY_HINT = re.compile(rf"[\d@点元月]|{_WORD_HINT.pattern}", re.IGNORECASE)
 
 
-def _is_worth_trying(hint: str, text: str, *, has_digit: bool) -> bool:
-    if hint == "0":
-        return has_digit
-    if hint == "m":
-        return has_digit and _MONTH_HINT.search(text) is not None
-    if hint == "w":
-        return _WORD_HINT.search(text) is not None
-    return hint in text
+def _hints_in(text: str) -> frozenset[str]:
+    """Which rules are worth trying on a text."""
+    hints = {character for character in "@$月元点" if character in text}
+    if _DIGIT.search(text):
+        hints.add("0")
+        hints.update(mark for mark in ":-/." if mark in text)
+        hints.update(name for name, pattern in (("m", _MONTH_HINT), ("p", _HALF_HINT)) if pattern.search(text))
+    if _WORD_HINT.search(text):
+        hints.add("w")
+    return frozenset(hints)
 
 
 @lru_cache(maxsize=65_536)
@@ -177,9 +180,9 @@ def read_values(text: str) -> list[TextValue]:
         return []
     found: list[TextValue] = []
     rest = text
-    has_digit = _DIGIT.search(text) is not None
+    hints = _hints_in(text)
     for kind, hint, pattern, canonical in _RULES:
-        if not _is_worth_trying(hint, text, has_digit=has_digit):
+        if hint not in hints:
             continue
         closed: list[tuple[int, int]] = []
         for match in pattern.finditer(rest):
