@@ -59,11 +59,12 @@ def calibrate(
 
 
 def _show(calibration: Calibration) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
-    steps = Table("step", "questions", "gain (nats)", "std. error", "kept", "why", title="Calibration, out of fold")
+    console = open_console()
+    steps = new_table(
+        "step", "questions", "gain (nats)", "std. error", "kept", "why", title="Calibration, out of fold", text=(0, 5)
+    )
     for step in calibration.provenance["steps"]:
         gain, error = (f"{step[name]:+.4f}" if step[name] is not None else "–" for name in ("gain", "standard_error"))
         steps.add_row(
@@ -74,7 +75,9 @@ def _show(calibration: Calibration) -> None:
     if thresholds is None:
         return
     title = f"Thresholds: at most {thresholds.error_budget:.0%} wrong, confidence {thresholds.confidence_level:.0%}"
-    table = Table("family", "threshold", "coverage", "error", "upper bound", "questions", "labels missing", title=title)
+    table = new_table(
+        "family", "threshold", "coverage", "error", "upper bound", "questions", "labels missing", title=title
+    )
     for family, detail in sorted(thresholds.details.get("families", {}).items()):
         missing = detail["labels_missing"]
         table.add_row(

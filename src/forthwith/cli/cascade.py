@@ -53,17 +53,16 @@ def cascade(
 
 
 def _show(report: CascadeReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console = open_console()
     console.print(
         f"{report.first} alone {report.first_accuracy:.3f}, {report.second} alone {report.second_accuracy:.3f}, "
         f"either {report.either_accuracy:.3f}; {report.questions} questions, {report.clusters} clusters"
     )
     curves = {"one threshold": report.one_threshold, "a threshold per family": report.threshold_per_family}
     for policy, points in curves.items():
-        table = Table(
+        table = new_table(
             "share", "accuracy", "95 % interval", "macro", "at random", "USD a question", "with errors", title=policy
         )
         for point in points:

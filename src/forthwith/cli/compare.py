@@ -51,13 +51,12 @@ def compare(
 
 
 def _show(results: list[Comparison]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console = open_console()
     for result in results:
         title = f"{result.candidate} minus {result.baseline}: {result.questions} questions, {result.clusters} clusters"
-        table = Table("family", "difference", "95 % interval", title=title)
+        table = new_table("family", "difference", "95 % interval", title=title)
         for name, found in {**result.families, "macro": result.macro, "micro": result.micro}.items():
             table.add_row(
                 name, f"{100 * found.difference:+.1f}", f"{100 * found.low:+.1f} to {100 * found.high:+.1f} points"

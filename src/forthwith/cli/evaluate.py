@@ -67,11 +67,10 @@ def evaluate(
 
 
 def _show(evaluation: Evaluation) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
     report = evaluation.models[0].report
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console = open_console()
     heads = (
         "family",
         "questions",
@@ -84,7 +83,7 @@ def _show(evaluation: Evaluation) -> None:
         "automated",
         "wrong of those",
     )
-    table = Table(*heads, title=f"{report.name} on {evaluation.data}")
+    table = new_table(*heads, title=f"{report.name} on {evaluation.data}")
 
     def shown(value: float | None) -> str:
         return "–" if value is None else f"{value:.3f}"

@@ -64,14 +64,13 @@ def gate(
 
 
 def _show(report: GateReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
     title = f"{report.name}: {report.n_scorable} questions, {report.n_clusters} clusters"
-    table = Table("check", "asked", "found", "verdict", title=title)
+    table = new_table("check", "asked", "found", "verdict", title=title, text=(0, 1))
     for check in report.checks:
         verdict = "[green]passed[/green]" if check.passed else "[red]failed[/red]"
         table.add_row(check.name, check.asked, "–" if check.found is None else f"{check.found:.4g}", verdict)
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console = open_console()
     console.print(table)
     console.print("passed" if report.passed else "failed")

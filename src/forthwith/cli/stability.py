@@ -61,12 +61,20 @@ def stability(
 
 
 def _show_probes(report: StabilityReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
     title = f"Stability of {report.model}: {report.questions} questions, {report.skipped} requests skipped"
-    table = Table(
-        "probe", "variant", "questions", "flips", "95 % interval", "near ties", "mean TVD", "accuracy", title=title
+    table = new_table(
+        "probe",
+        "variant",
+        "questions",
+        "flips",
+        "95 % interval",
+        "near ties",
+        "mean TVD",
+        "accuracy",
+        title=title,
+        text=(0, 1),
     )
     for probe in report.probes:
         accuracy = "–"
@@ -82,12 +90,11 @@ def _show_probes(report: StabilityReport) -> None:
             f"{probe.mean_tvd:.4f}",
             accuracy,
         )
-    Console(highlight=False, width=None if Console().is_terminal else 120).print(table)
+    open_console().print(table)
 
 
 def _show_coherence(report: CoherenceReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
     title = f"Coherence: macro sure loss {report.macro_sure_loss:.4f}"
     heads = (
@@ -101,7 +108,7 @@ def _show_coherence(report: CoherenceReport) -> None:
         "weight",
         "acquiescence",
     )
-    table = Table(*heads, title=title)
+    table = new_table(*heads, title=title)
     for part in report.by_type:
         numbers = (part.accuracy, part.accuracy_projected, part.weight, part.acquiescence)
         table.add_row(
@@ -112,4 +119,4 @@ def _show_coherence(report: CoherenceReport) -> None:
             f"{part.share_incoherent:.2f}",
             *("–" if number is None else f"{number:.3f}" for number in numbers),
         )
-    Console(highlight=False, width=None if Console().is_terminal else 120).print(table)
+    open_console().print(table)

@@ -33,10 +33,9 @@ def validity(
 
 
 def _show(report: ValidityReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from forthwith.cli.terminal import new_table, open_console
 
-    console = Console(highlight=False, width=None if Console().is_terminal else 120)
+    console = open_console()
     heads = (
         "family",
         "questions",
@@ -48,7 +47,7 @@ def _show(report: ValidityReport) -> None:
         "words alone",
         "best shortcut",
     )
-    table = Table(*heads, title=f"What {report.data} gives away without being read")
+    table = new_table(*heads, title=f"What {report.data} gives away without being read")
     for family, found in report.null_baselines.items():
         blind = report.blind.get(family)
         best = max(report.shortcuts.get(family, {}).values(), key=lambda result: result.accuracy, default=None)
