@@ -13,6 +13,7 @@ import pytest
 from render_drafts import build_draft
 
 from forthwith.errors import ConfigError
+from forthwith.personal.fragment import Anchor
 from forthwith.personal.render import (
     public_style_ids,
     render_record,
@@ -103,8 +104,8 @@ def test_training_splits_never_use_a_held_out_question_and_held_out_records_use_
             rendered = render_record(build_draft(index, "terse_notes", split))
             for question in rendered.questions:
                 if question.family == "notify_level":
-                    held = any(regex.match(question.instructions) for regex in plain["held_out"])
-                    seen = any(regex.match(question.instructions) for regex in plain["seen"])
+                    held = any(regex.search(question.instructions) for regex in plain["held_out"])
+                    seen = any(regex.search(question.instructions) for regex in plain["seen"])
                     if held != seen:
                         found[split].add((rendered.wording, held))
     assert found["train"] == {("seen", False)}
@@ -120,7 +121,7 @@ def test_half_of_the_test_records_use_held_out_wording_and_none_of_dev():
 def test_documents_stand_whole_between_the_paragraphs():
     draft = build_draft(3, "email_thread", documents=True)
     rendered = render_record(draft)
-    assert rendered.buried == 2
+    assert rendered.buried == 3
     for _, _, text in draft.documents:
         assert text.strip() in rendered.state
         assert text.strip() not in rendered.unburied
@@ -128,6 +129,34 @@ def test_documents_stand_whole_between_the_paragraphs():
     for paragraph in rendered.unburied.split("\n\n"):
         position = rendered.state.find(paragraph, position + 1)
         assert position >= 0
+
+
+def test_among_the_documents_are_rules_of_somebody_else_under_their_name():
+    found = 0
+    for index in range(20):
+        draft = build_draft(index, "handover_letter", documents=True)
+        rendered = render_record(draft)
+        names = {contact.name for contact in draft.snapshot.contacts}
+        match = re.search(r"From: (.+)\nTo: (.+)'s own assistant\n(.+)", rendered.state)
+        assert match is not None
+        assert match[1] == match[2]
+        assert match[1] in names
+        assert match[3] not in rendered.unburied
+        found += 1
+    assert found == 20
+
+
+def test_a_document_never_says_what_the_draft_forbids():
+    limits = (25, 30, 40, 50, 60, 75, 80, 100, 120, 150, 200, 250, 300)
+    forbidden = tuple(Anchor(f"${amount}", "spend_limit.amount", "gone", "money") for amount in limits)
+    for index in range(20):
+        draft = build_draft(index, "handover_letter", documents=True)
+        first = dataclasses.replace(draft.fragments[0], forbidden=forbidden)
+        draft = dataclasses.replace(draft, fragments=(first, *draft.fragments[1:]))
+        state = render_record(draft).state
+        start = state.find("'s own assistant\n")
+        mail = state[start : state.find("\n\n", start)] if start >= 0 else ""
+        assert not re.search(r"\$\d|dollars|USD", mail)
 
 
 def test_a_question_asks_about_its_item_and_keeps_the_displayed_order():
@@ -147,7 +176,7 @@ def test_an_outside_text_gets_our_questions_and_documents():
     text = render_record(dataclasses.replace(draft, documents=())).state
     wrapped = wrap_text(draft, text, "some-writer")
     assert wrapped.renderer == "some-writer"
-    assert wrapped.buried == 2
+    assert wrapped.buried == 3
     assert verify_record(draft, wrapped).ok
     assert [q.qid for q in wrapped.questions] == [f.qid for f in draft.fragments]
 

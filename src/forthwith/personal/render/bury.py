@@ -8,7 +8,10 @@ from collections.abc import Sequence
 
 from forthwith.personal.render.formats import Formats
 
-__all__ = ["bury", "document_block"]
+__all__ = ["Document", "bury", "document_block"]
+
+Document = tuple[str, dt.date, str]
+"""Kind ("mail", "review"), day, text."""
 
 _HEADINGS = {
     "mail": (
@@ -34,9 +37,7 @@ def document_block(kind: str, date: dt.date, text: str, formats: Formats, rng: r
     return f"{heading.format(date=formats.date(date))}\n{text.strip()}"
 
 
-def bury(
-    paragraphs: Sequence[str], documents: Sequence[tuple[str, dt.date, str]], formats: Formats, rng: random.Random
-) -> list[str]:
+def bury(paragraphs: Sequence[str], documents: Sequence[Document], formats: Formats, rng: random.Random) -> list[str]:
     """The paragraphs in order with the documents at seeded places between, before and after them."""
     slots: list[list[str]] = [[] for _ in range(len(paragraphs) + 1)]
     for kind, date, text in documents:

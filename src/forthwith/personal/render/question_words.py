@@ -10,6 +10,9 @@ from forthwith.personal.render.rendered import QuestionText
 
 __all__ = ["word_question"]
 
+_LEAD_SHARE = 0.5
+"""Share of questions that open with a lead, so that few are the same word for word."""
+
 
 def word_question(voice: Phraser, fragment: Fragment) -> QuestionText:
     """The instructions and criteria of a fragment's question; options keep their displayed order."""
@@ -22,6 +25,9 @@ def word_question(voice: Phraser, fragment: Fragment) -> QuestionText:
         values["recipient"] = fragment.pending.body.recipient or public
     instructions = voice.say("questions", spec.family, **values)
     instructions = instructions[:1].upper() + instructions[1:]
+    if voice.rng.random() < _LEAD_SHARE:
+        gap = "" if voice.language == "zh" else " "
+        instructions = voice.say("questions", "lead") + gap + instructions
     return QuestionText(fragment.qid, spec.family, spec.type, instructions, _criteria(voice, spec))
 
 

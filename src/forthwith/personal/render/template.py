@@ -10,7 +10,8 @@ from forthwith.personal.determinism import seeded_rng
 from forthwith.personal.fragment import DraftRecord
 from forthwith.personal.lines import Line
 from forthwith.personal.pending import Pending
-from forthwith.personal.render.bury import bury
+from forthwith.personal.render.bury import Document, bury
+from forthwith.personal.render.confusable import confusable_document
 from forthwith.personal.render.context_lines import line_sentence
 from forthwith.personal.render.formats import Formats
 from forthwith.personal.render.grammar import Language
@@ -53,8 +54,9 @@ def render_record(draft: DraftRecord) -> RenderedRecord:
     laid = _structured(draft, voices) if look.structured else _prose(draft, voices)
     unburied = "\n\n".join(laid.texts)
     state = unburied
-    if draft.documents:
-        state = "\n\n".join(bury(laid.texts, draft.documents, formats, rng))
+    documents = _documents(draft, voices)
+    if documents:
+        state = "\n\n".join(bury(laid.texts, documents, formats, rng))
     return RenderedRecord(
         record_id=planned.record_id,
         state=state,
@@ -63,7 +65,7 @@ def render_record(draft: DraftRecord) -> RenderedRecord:
         style_id=look.style_id,
         renderer="template",
         wording=wording,
-        buried=len(draft.documents),
+        buried=len(documents),
         unburied=unburied,
     )
 
@@ -79,7 +81,9 @@ def wrap_text(draft: DraftRecord, text: str, renderer: str) -> RenderedRecord:
     formats = look.formats(rng)
     wording = record_wording(planned.wording_split, planned.record_id)
     paragraphs = [part for part in text.strip().split("\n\n") if part.strip()]
-    buried = bury(paragraphs, draft.documents, formats, rng) if draft.documents else paragraphs
+    voices = _Voices(look, rng, wording, formats, draft.snapshot.now.date())
+    documents = _documents(draft, voices)
+    buried = bury(paragraphs, documents, formats, rng) if documents else paragraphs
     anchors = tuple(
         RenderedAnchor(fragment.qid, anchor, anchor.text, None)
         for fragment in draft.fragments
@@ -88,14 +92,12 @@ def wrap_text(draft: DraftRecord, text: str, renderer: str) -> RenderedRecord:
     return RenderedRecord(
         record_id=planned.record_id,
         state="\n\n".join(buried),
-        questions=_questions(
-            draft, _Voices(look, rng, wording, Formats("iso", "24h", "dollar"), draft.snapshot.now.date())
-        ),
+        questions=_questions(draft, voices),
         anchors=anchors,
         style_id=look.style_id,
         renderer=renderer,
         wording=wording,
-        buried=len(draft.documents),
+        buried=len(documents),
         unburied="\n\n".join(paragraphs),
     )
 
@@ -131,6 +133,16 @@ class _Voices:
         if chinese is not None and self.rng.random() < _CHINESE_QUESTIONS[self.look.language]:
             return chinese
         return self._questions["en"]
+
+
+def _documents(draft: DraftRecord, voices: _Voices) -> list[Document]:
+    """The draft's documents and, among them, one of somebody else's rules; none where the draft has none."""
+    documents: list[Document] = list(draft.documents)
+    if documents:
+        text = confusable_document(draft, dataclasses.replace(voices.main(), first_person=True))
+        if text is not None:
+            documents.append(("mail", documents[0][1], text))
+    return documents
 
 
 def _questions(draft: DraftRecord, voices: _Voices) -> tuple[QuestionText, ...]:
