@@ -8,9 +8,24 @@ from typing import Annotated
 import typer
 
 from forthwith import __version__
+from forthwith.cli.calibrate import calibrate
+from forthwith.cli.cascade import cascade
+from forthwith.cli.commit import commit
+from forthwith.cli.compare import compare
 from forthwith.cli.decide import decide
+from forthwith.cli.doctor import doctor
+from forthwith.cli.evaluate import evaluate
+from forthwith.cli.gate import gate
+from forthwith.cli.models import models
+from forthwith.cli.personal import app as personal
+from forthwith.cli.power import power
+from forthwith.cli.predict import predict
 from forthwith.cli.pull import pull
+from forthwith.cli.report import report
+from forthwith.cli.serve import new_key, serve
 from forthwith.cli.show import show
+from forthwith.cli.stability import stability
+from forthwith.cli.validity import validity
 from forthwith.errors import ArtifactError, ConfigError, DataError, EngineError, ForthwithError, RequestError
 
 __all__ = ["EXIT_CODES", "app", "run"]
@@ -41,15 +56,24 @@ def _version(value: bool) -> None:  # noqa: FBT001 - typer's callback shape
 
 @app.callback()
 def _main(
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    version: Annotated[  # noqa: FBT002 - typer's option shape
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,  # noqa: FBT002 - typer's option shape
+    ] = False,
 ) -> None:
     """Typed questions about a state, answered with calibrated probabilities."""
 
 
-for command in (decide, pull, show):
-    app.command()(command)
+PANELS = {
+    "Decide and serve": (decide, serve, new_key),
+    "Models": (pull, models, show, doctor),
+    "Calibrate and prove": (
+        predict, calibrate, evaluate, compare, power, commit, gate, validity, stability, cascade, report,
+    ),
+}  # fmt: skip
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(personal, name="personal", rich_help_panel="Benchmark of a personal agent")
 
 
 def run() -> None:
