@@ -97,7 +97,10 @@ def test_ids_order_and_other_questions_change_nothing(client: TestClient) -> Non
     again = client.post("/v1/systemone", json=renamed).json()["answers"]
     assert {qid: again[f"한 {qid} 🎈"] for qid in QUESTIONS} == plain
     for qid, question in QUESTIONS.items():
-        assert client.post("/v1/systemone", json={"state": "x", "questions": {qid: question}}).json()["answers"][qid] == plain[qid]
+        assert (
+            client.post("/v1/systemone", json={"state": "x", "questions": {qid: question}}).json()["answers"][qid]
+            == plain[qid]
+        )
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -200,8 +203,14 @@ def test_a_full_line_answers_429_with_advice(model: Model) -> None:
 def test_browsers_of_other_origins_are_let_in_only_when_named(model: Model) -> None:
     headers = {"origin": "https://app.example", "access-control-request-method": "POST"}
     with app_client(model) as closed, app_client(model, cors_origins=("https://app.example",)) as opened:
-        assert "access-control-allow-origin" not in closed.post("/v1/systemone", json=body_of("x"), headers=headers).headers
-        assert opened.options("/v1/systemone", headers=headers).headers["access-control-allow-origin"] == "https://app.example"
+        assert (
+            "access-control-allow-origin"
+            not in closed.post("/v1/systemone", json=body_of("x"), headers=headers).headers
+        )
+        assert (
+            opened.options("/v1/systemone", headers=headers).headers["access-control-allow-origin"]
+            == "https://app.example"
+        )
         other = opened.options("/v1/systemone", headers=headers | {"origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
 

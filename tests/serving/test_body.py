@@ -114,7 +114,9 @@ def test_parts_are_joined() -> None:
         ([b"x", b"wait"], {}, {"body_s": 0.01}, 408),
     ],
 )
-def test_bodies_that_are_not_read(parts: list[bytes], headers: dict[str, str], limits: dict[str, Any], status: int) -> None:
+def test_bodies_that_are_not_read(
+    parts: list[bytes], headers: dict[str, str], limits: dict[str, Any], status: int
+) -> None:
     with pytest.raises(HttpError) as caught:
         read(parts, headers, **limits)
     assert caught.value.failure.status == status

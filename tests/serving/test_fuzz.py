@@ -60,7 +60,9 @@ def mutated(random_numbers: random.Random) -> bytes:
             case 2:
                 data[at:at] = bytes(random_numbers.randrange(256) for _ in range(random_numbers.randint(1, 8)))
             case _:
-                data[at:at] = random_numbers.choice([b"{", b"}", b"[", b'"', b",", b":", b"\\u", b"null", b"1e999", b"\\ud83d"])
+                data[at:at] = random_numbers.choice(
+                    [b"{", b"}", b"[", b'"', b",", b":", b"\\u", b"null", b"1e999", b"\\ud83d"]
+                )
         data = data or bytearray(b" ")
     return bytes(data)
 
@@ -71,7 +73,9 @@ def questions_of_wrong_sizes() -> Iterator[bytes]:
         yield json.dumps(body_of("x") | {"questions": {"q": {"type": "choice", "criteria": options}}}).encode()
         levels = [f"level {number}" for number in range(count)]
         yield json.dumps(body_of("x") | {"questions": {"q": {"type": "score", "criteria": levels}}}).encode()
-        yield json.dumps(body_of("x") | {"questions": {str(number): {"type": "noul"} for number in range(count)}}).encode()
+        yield json.dumps(
+            body_of("x") | {"questions": {str(number): {"type": "noul"} for number in range(count)}}
+        ).encode()
 
 
 def corpus() -> Iterator[tuple[bytes, dict[str, str]]]:
@@ -100,7 +104,7 @@ def corpus() -> Iterator[tuple[bytes, dict[str, str]]]:
         yield VALID, plain | {"content-encoding": encoding}
     for media_type in ("", "text/plain", "multipart/form-data", "application/x-www-form-urlencoded", ";;;", "\x7f"):
         yield VALID, {"content-type": media_type}
-    for _ in range(3200):
+    for _ in range(3400):
         yield mutated(random_numbers), plain
 
 

@@ -20,7 +20,11 @@ BODY: dict[str, Any] = {
             "instructions": [{"type": "input_text", "text": "Which"}, {"type": "input_text", "text": "queue?"}],
             "choices": [{"value": True, "description": "yes"}, {"value": "true"}, {"value": "other"}],
         },
-        {"type": "score", "instructions": "How?", "levels": [{"label": "low"}, {"label": "high", "description": "very"}]},
+        {
+            "type": "score",
+            "instructions": "How?",
+            "levels": [{"label": "low"}, {"label": "high", "description": "very"}],
+        },
     ],
 }
 
@@ -96,11 +100,15 @@ def test_answers_come_in_order_with_the_callers_values() -> None:
 def test_conversations_become_states() -> None:
     items = [
         {"role": "developer", "content": "Be kind."},
-        {"type": "message", "role": "user", "content": [{"type": "input_json", "data": {"a": [1]}}, {"type": "input_text", "text": "look"}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_json", "data": {"a": [1]}}, {"type": "input_text", "text": "look"}],
+        },
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
         {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"q":1}'},
         {"type": "function_call_output", "call_id": "c1", "output": "three"},
-    ]  # fmt: skip
+    ]
     assert read(input=items).request.state == [
         {"developer": "Be kind."},
         {"user": [{"a": [1]}, "look"]},

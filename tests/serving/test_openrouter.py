@@ -4,7 +4,12 @@ from forthwith.errors import FieldProblem
 from forthwith.serving.failures import Failure
 from forthwith.serving.openrouter import OPEN_ROUTER, render_failure
 
-BODY = {"state": "s", "questions": {"q": {"type": "noul", "instructions": "x"}}, "provider": {"sort": "price"}, "user": "u"}
+BODY = {
+    "state": "s",
+    "questions": {"q": {"type": "noul", "instructions": "x"}},
+    "provider": {"sort": "price"},
+    "user": "u",
+}
 
 
 def test_vendor_prefixes_of_model_names_are_dropped() -> None:

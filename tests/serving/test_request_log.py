@@ -48,11 +48,13 @@ def test_one_line_a_request_with_its_id_and_cost_and_never_its_content(model: Mo
 
 
 def test_errors_that_may_quote_a_caller_are_logged_without_their_words() -> None:
+    def fail(error: Exception) -> None:
+        raise error
+
     def raised(error: Exception) -> dict[str, Any]:
-        try:
-            raise error
-        except Exception as caught:
-            return failure_lines(caught)
+        with pytest.raises(type(error)) as caught:
+            fail(error)
+        return failure_lines(caught.value)
 
     assert raised(EngineError("out of memory"))["detail"] == "out of memory"
     assert "detail" not in raised(RequestError("state: 'secret'"))

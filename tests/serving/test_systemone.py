@@ -121,5 +121,7 @@ def test_models_are_listed_as_the_contract_says() -> None:
 
 
 def test_the_dialect_needs_no_web_framework_and_no_torch() -> None:
-    script = "import sys, forthwith.serving.systemone; print(sorted({'fastapi', 'starlette', 'torch'} & set(sys.modules)))"
+    script = (
+        "import sys, forthwith.serving.systemone; print(sorted({'fastapi', 'starlette', 'torch'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -122,7 +122,7 @@ def test_who_waited_too_long_is_refused_with_advice() -> None:
     async def run() -> None:
         worker.start()
         first, second = await behind(gate, worker, model, ["second"])
-        with pytest.raises(OverloadedError, match="no turn came within 0.05 s"):
+        with pytest.raises(OverloadedError, match=r"no turn came within 0\.05 s"):
             await second
         gate.opened.set()
         await first

@@ -1,7 +1,7 @@
 """A real server process on a model that answers by script, for tests: `python tiny_server.py '{"options": …}'`.
 
-Prints the port once it is open. Options: port, workers, faults (the state FAIL makes the engine fail), torch (a tiny torch model),
-delay_s (each batch takes that long), settings, limits, batch, plan.
+Prints the port once it is open. Options: port, workers, delay_s (each batch takes that long), hold (batches wait while that file
+exists), folder (a torch model instead), keys, cors_origins, limits, batch, plan.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FAULT = "FAIL-HERE"
 """A state that holds this makes the engine fail."""
 
 
-def scripted_model(*, delay_s: float = 0.0) -> Model:
+def scripted_model(*, delay_s: float = 0.0, hold: str = "") -> Model:
     """A calibrated model with thresholds whose answers depend on every token of the question and the state."""
     encoder = tiny_encoder()
     fault = encoder.text(FAULT)
@@ -39,6 +39,8 @@ def scripted_model(*, delay_s: float = 0.0) -> Model:
     def before(trees: Sequence[TokenTree]) -> None:
         if delay_s:
             threading.Event().wait(delay_s)
+        while hold and Path(hold).exists():
+            threading.Event().wait(0.01)
         for tree in trees:
             ids = tree.segments[0].ids
             if any(ids[start : start + len(fault)] == fault for start in range(len(ids))):
@@ -67,12 +69,17 @@ def plan_from(options: dict[str, Any]) -> ServerPlan:
         cors_origins=tuple(options.get("cors_origins", [])),
     )
     folder = options.get("folder")
-    load = partial(folder_model, folder) if folder else partial(scripted_model, delay_s=options.get("delay_s", 0.0))
-    return ServerPlan(load=load, settings=settings, **options.get("plan", {}))
+    load = (
+        partial(folder_model, folder)
+        if folder
+        else partial(scripted_model, delay_s=options.get("delay_s", 0.0), hold=options.get("hold", ""))
+    )
+    return ServerPlan(load=load, settings=settings, **({"drain_s": 0.05} | options.get("plan", {})))
 
 
 def announce(port: int) -> None:
-    print(port, flush=True)
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:

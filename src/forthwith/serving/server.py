@@ -122,18 +122,21 @@ def bind(host: str, port: int) -> socket.socket:
     Raises:
         ConfigError: the address cannot be had.
     """
+    listener: socket.socket | None = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
             0
         ]
-        listener = socket.socket(family, kind)
+        # asyncio sends without delay only on sockets that say they are TCP; else each kept connection waits 40 ms an answer
+        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.setblocking(False)  # noqa: FBT003
     except OSError as error:
-        raise ConfigError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another", "port"
-        ) from error
-    listener.setblocking(False)  # noqa: FBT003
+        if listener is not None:
+            listener.close()
+        why = error.strerror or error
+        raise ConfigError(f"cannot listen on {host} port {port}: {why}; choose another", "port") from error
     return listener
 
 

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from serving_process import RunningServer, body_of
+from tiny_server import scripted_model
+
+from forthwith.errors import ConfigError, EngineError
+from forthwith.model import Model
+from forthwith.readout import readout_by_name
+from forthwith.serving.server import bind, warm_up
+from forthwith.serving.systemone import read_request, render_response
+from forthwith.testing import ScriptedEngine, tiny_encoder
+
+BODY = json.dumps(body_of("x")).encode()
+REQUEST = (
+    b"POST /v1/systemone HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    % len(BODY)
+)
+
+
+def expected(state: str) -> object:
+    model, request = scripted_model(), read_request(body_of(state))
+    return render_response(model.decide(request), request)
+
+
+def test_a_server_says_what_it_serves_and_answers_as_the_model_does_offline(server: RunningServer) -> None:
+    assert server.decide("A parcel.").json() == expected("A parcel.")
+    serving = next(line for line in server.lines() if line["message"] == "serving")
+    assert (serving["model"], serving["port"], serving["host"]) == ("tiny", server.port, "127.0.0.1")
+
+
+def test_sigterm_under_load_answers_everything_that_was_taken(start_server: Callable[..., RunningServer]) -> None:
+    server = start_server(delay_s=0.05, batch={"requests": 4}, plan={"drain_s": 0.3})
+    outcomes: list[str] = []
+    enough = threading.Event()
+
+    def ask(number: int) -> None:
+        with httpx.Client(base_url=server.url, timeout=30) as client:
+            for turn in range(200):
+                state = f"client {number} turn {turn}"
+                try:
+                    response = client.post("/v1/systemone", json=body_of(state))
+                except httpx.ConnectError:  # the port is closed: not taken
+                    return
+                if response.status_code != 200 or response.json() != expected(state):
+                    outcomes.append(f"{state}: {response.status_code} {response.text}")
+                outcomes.append("answered")
+                if len(outcomes) > 40:
+                    enough.set()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    assert enough.wait(30)
+    server.terminate()
+    for thread in threads:
+        thread.join()
+    assert server.process.wait(20) == 0
+    assert set(outcomes) == {"answered"}
+
+
+def test_a_request_in_the_model_is_answered_after_sigterm(start_server: Callable[..., RunningServer]) -> None:
+    server = start_server(delay_s=0.6, plan={"drain_s": 0.05})
+    with server.connect() as connection:
+        connection.sendall(REQUEST + BODY)
+        server.terminate()
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert b"200 OK" in answer
+    assert b"connection: close" in answer
+    assert server.process.wait(20) == 0
+
+
+def test_a_client_that_leaves_gives_up_its_place_in_line(
+    start_server: Callable[..., RunningServer], tmp_path: Path
+) -> None:
+    hold = tmp_path / "hold"
+    server = start_server(hold=str(hold), batch={"waiting": 4, "wait_s": 60})
+    hold.touch()
+    with server.connect() as first:
+        first.sendall(REQUEST + BODY)
+        _until(lambda: _gauge(server, "in_flight") == 1 and _gauge(server, "waiting") == 0)  # it is in the model now
+        leavers = [server.connect() for _ in range(4)]
+        for leaver in leavers:
+            leaver.sendall(REQUEST + BODY)
+        _until(lambda: _gauge(server, "waiting") == 4)
+        refused = server.decide()
+        assert refused.status_code == 429
+        assert 0 < int(refused.headers["retry-after-ms"]) <= 15_000
+        for leaver in leavers:
+            leaver.close()
+        _until(lambda: _gauge(server, "waiting") == 0)
+        hold.unlink()
+        assert server.decide().status_code == 200
+    requests = [line for line in server.lines() if line["message"] == "request" and line["route"] == "systemone"]
+    assert [line["status"] for line in requests].count(499) == 4
+
+
+def test_an_address_in_use_is_refused_by_name() -> None:
+    taken = bind("127.0.0.1", 0)
+    taken.listen()
+    with pytest.raises(ConfigError, match=r"cannot listen on 127\.0\.0\.1 port"):
+        bind("127.0.0.1", taken.getsockname()[1])
+    taken.close()
+    with pytest.raises(ConfigError, match=r"no\.such\.host\.invalid"):
+        bind("no.such.host.invalid", 80)
+
+
+def test_sockets_say_that_they_are_tcp() -> None:
+    with bind("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_a_model_that_cannot_answer_fails_before_the_port_opens() -> None:
+    def before(_trees: object) -> None:
+        raise EngineError("no memory")
+
+    with pytest.raises(EngineError, match="no memory"):
+        warm_up(Model(ScriptedEngine(before=before), tiny_encoder(), readout_by_name("branch")))
+
+
+def _gauge(server: RunningServer, name: str) -> int:
+    lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+    return int(float(next(line for line in lines if line.startswith(f"forthwith_{name}_requests ")).split()[1]))
+
+
+def _until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    pause = threading.Event()
+    for _ in range(int(seconds / 0.02)):
+        if holds():
+            return
+        pause.wait(0.02)
+    raise AssertionError("it never came to hold")
