@@ -1,5 +1,6 @@
 """Tiny runs for tests: a random model, a dozen hand-written records."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +57,19 @@ def trainer_of(config: TrainingConfig, prepared: Prepared, folder: Path) -> Trai
     checkpoints = Checkpoints(folder, config.fingerprint, "tiny")
     data = TrainingData(records(), records()[:4])
     return Trainer(config, prepared, data, checkpoints=checkpoints, log_every=1)
+
+
+def write_records(path: Path, chosen: list[Record]) -> Path:
+    """A file of records in our own layout."""
+    lines = [
+        json.dumps({
+            "id": record.id, "task": record.meta["task"], "state": record.state,
+            "questions": {qid: question.model_dump(exclude_none=True) | (
+                {"criteria": dict(question.criteria)} if question.type == "choice" else {}
+            ) for qid, question in record.questions.items()},
+            "targets": {qid: target.model_dump(exclude_none=True) for qid, target in record.targets.items()},
+        })
+        for record in chosen
+    ]  # fmt: skip
+    path.write_text("".join(line + "\n" for line in lines))
+    return path

@@ -226,7 +226,8 @@ class TrainingConfig(_Section):
     @property
     def fingerprint(self) -> str:
         """Hash of everything that the loss curve depends on."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        how = {"runtime": {"attention", "compile", "gradient_checkpointing", "fsdp"}, "batching": {"workers"}}
+        return hashlib.sha256(self.model_dump_json(exclude=how).encode()).hexdigest()
 
 
 def parse_config(payload: dict[str, Any]) -> TrainingConfig:

@@ -44,6 +44,11 @@ class Planner:
     asks_siblings: bool = False
     supervises_siblings: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a record's row is the same in every epoch."""
+        return (self.augmentation is None or self.augmentation.is_off) and not self.asks_siblings
+
     def row(self, record: Record, epoch: int) -> TrainingRow | Unusable:
         """The record's row in an epoch; the same for the same seed, epoch and record."""
         weight = self.weights.get(task_of(record), 1.0)

@@ -23,7 +23,7 @@ from forthwith.training.forward import Attention, TreeForward, check_logits
 from forthwith.training.rows import TrainingRow
 from forthwith.training.streaming import BatchShape
 
-__all__ = ["Prepared", "parameter_count", "prepare"]
+__all__ = ["Prepared", "load_base", "parameter_count", "prepare"]
 
 _GPU_ROW_TOKENS = 16_384
 _CPU_ROW_TOKENS = 1_024
@@ -58,16 +58,30 @@ class Prepared:
         return self.loaded.encoder
 
 
-def prepare(config: TrainingConfig, *, device: str | None = None) -> Prepared:
-    """Load the base, attach a fresh adapter and choose how rows are run.
+def load_base(config: TrainingConfig, *, device: str | None = None) -> LoadedModel:
+    """The base that a configuration names.
 
     Raises:
-        ForthwithError: the base cannot be had, or does not fit the configuration.
+        ForthwithError: it cannot be had.
     """
     place = config.base.model
     if place == SMOLLM2.name:
         place = str(ensure_default_model())
-    loaded = load_model(ModelSource(place, None, device, config.runtime.precision, config.base.revision))
+    return load_model(ModelSource(place, None, device, config.runtime.precision, config.base.revision))
+
+
+def prepare(config: TrainingConfig, *, device: str | None = None, loaded: LoadedModel | None = None) -> Prepared:
+    """Attach a fresh adapter to the base and choose how rows are run.
+
+    Args:
+        config: the run.
+        device: cpu, cuda, …; None takes CUDA where there is one.
+        loaded: the base, where it is loaded already; it is changed.
+
+    Raises:
+        ForthwithError: the base cannot be had, or does not fit the configuration.
+    """
+    loaded = loaded or load_base(config, device=device)
     is_cuda = loaded.device.startswith("cuda")
     readout = readout_by_name(config.readout)
     model = attach_adapter(loaded.model, config.lora, config.seed)
@@ -83,7 +97,8 @@ def prepare(config: TrainingConfig, *, device: str | None = None) -> Prepared:
     if not loaded.has_recurrent_layers:
         forward.attention = _choose_attention(forward, config.runtime.attention, autocast, notes, is_cuda=is_cuda)
     row_tokens = config.batching.row_tokens or (_GPU_ROW_TOKENS if is_cuda else _CPU_ROW_TOKENS)
-    wants_compile = is_cuda if config.runtime.compile is None else config.runtime.compile
+    has_fixed_widths = is_cuda and not loaded.has_recurrent_layers
+    wants_compile = has_fixed_widths if config.runtime.compile is None else config.runtime.compile
     is_padded = forward.attention == "flex" or wants_compile
     shape = BatchShape(row_tokens, as_paths=loaded.has_recurrent_layers, is_padded=is_padded)
     if wants_compile:
@@ -177,7 +192,7 @@ def _compile_layers(forward: TreeForward, width: int, autocast: Any, notes: dict
         started = time.perf_counter()
         _probe(forward, _probe_batch(width), autocast)
         notes["compile_seconds"] = round(time.perf_counter() - started, 1)
-    except Exception as error:  # noqa: BLE001 - see above
+    except Exception as error:
         notes["compile_error"] = f"{type(error).__name__}: {error}"[:300]
         _log.warning("the layers cannot be compiled here (%s); running them as they are", notes["compile_error"])
         for layer in layers:

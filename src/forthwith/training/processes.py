@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+import os
+
 import torch
 import torch.distributed as dist
 from torch import nn
 
-__all__ = ["Processes"]
+__all__ = ["Processes", "join_processes"]
 
 _T = TypeVar("_T")
+
+
+def join_processes(device: str | None) -> str | None:
+    """Join the other processes of a run, where `accelerate launch` or `torchrun` started several; gives this one's device."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return device
+    from accelerate import PartialState
+
+    state = PartialState(cpu=device == "cpu")
+    return str(state.device)
 
 
 class Processes:

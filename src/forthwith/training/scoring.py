@@ -145,4 +145,4 @@ def macro(figures: Sequence[TaskFigures], name: str) -> float:
 
 def record_stream(records: Sequence[Record], source: RowStream) -> RowStream:
     """A stream of other records with the same planner and shape."""
-    return replace(source, records=records, general=(), general_share=0.0)
+    return replace(source, records=records, general=(), general_share=0.0, cached=None)

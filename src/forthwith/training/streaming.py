@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from torch.utils.data import DataLoader, Dataset
@@ -15,8 +15,9 @@ from torch.utils.data import DataLoader, Dataset
 from forthwith.errors import DataError
 from forthwith.schema import Record
 from forthwith.training.batching import MicroBatch, fill_bins, packed_batch, path_batch, path_tokens
-from forthwith.training.planning import Planner
+from forthwith.training.planning import Planner, task_of
 from forthwith.training.randomness import stream
+from forthwith.training.row_cache import CachedRows
 from forthwith.training.rows import TrainingRow, Unusable
 
 __all__ = ["BatchShape", "Position", "RowStream", "batches_of"]
@@ -89,6 +90,7 @@ class RowStream:
         general_share: their share of an epoch.
         workers: processes that plan ahead.
         overlong: refuse or skip records that give no row.
+        cached: rows of `records` that are built already; used in place of the planner for them.
     """
 
     records: Sequence[Record]
@@ -100,6 +102,7 @@ class RowStream:
     general_share: float = 0.0
     workers: int = 0
     overlong: str = "refuse"
+    cached: CachedRows | None = None
 
     def batches(self, start: Position = Position()) -> Iterator[PlacedBatch]:  # noqa: B008 - a frozen value
         """Batches from a position on, without end."""
@@ -108,15 +111,15 @@ class RowStream:
             yield from self._epoch(epoch, start if epoch == start.epoch else Position(epoch))
             epoch += 1
 
-    def order(self, epoch: int) -> list[Record]:
-        """The records of an epoch in their order."""
-        records = list(self.records)
+    def order(self, epoch: int) -> list[int]:
+        """The records of an epoch in their order; numbers from `len(records)` on are general ones."""
+        chosen = list(range(len(self.records)))
         if self.general and self.general_share > 0:
-            wanted = round(self.general_share / (1.0 - self.general_share) * len(records))
+            wanted = round(self.general_share / (1.0 - self.general_share) * len(self.records))
             draw = stream(self.seed, "general", epoch)
-            chosen = draw.choice(len(self.general), size=min(wanted, len(self.general)), replace=False)
-            records += [self.general[index] for index in sorted(chosen.tolist())]
-        return [records[index] for index in stream(self.seed, "order", epoch).permutation(len(records))]
+            sample = draw.choice(len(self.general), size=min(wanted, len(self.general)), replace=False)
+            chosen += [len(self.records) + index for index in sorted(sample.tolist())]
+        return [chosen[index] for index in stream(self.seed, "order", epoch).permutation(len(chosen))]
 
     def _epoch(self, epoch: int, start: Position) -> Iterator[PlacedBatch]:
         order = self.order(epoch)
@@ -132,24 +135,38 @@ class RowStream:
                     after = Position(epoch, number + 1) if number + 1 < len(chunks) else Position(epoch + 1)
                 yield PlacedBatch(batches[index], after, epoch + (number + (index + 1) / len(batches)) / len(chunks))
 
-    def chunk_batches(self, records: Sequence[Record], epoch: int, chunk: int) -> list[MicroBatch]:
+    def chunk_batches(self, numbers: Sequence[int], epoch: int, chunk: int) -> list[MicroBatch]:
         """The batches of one chunk, in a random order."""
-        rows: list[TrainingRow] = []
-        for record in records:
-            row = self.planner.row(record, epoch)
-            if isinstance(row, Unusable):
-                if self.overlong == "refuse":
-                    raise DataError(f"record {row.record_id!r} cannot be trained on: {row.reason}")
-                continue
-            rows.append(row)
-        batches = batches_of(rows, self.shape)
+        found = [self._row(number, epoch) for number in numbers]
+        batches = batches_of([row for row in found if row is not None], self.shape)
         return [batches[index] for index in stream(self.seed, "batches", epoch, chunk).permutation(len(batches))]
+
+    def _row(self, number: int, epoch: int) -> TrainingRow | None:
+        is_own = number < len(self.records)
+        record = self.records[number] if is_own else self.general[number - len(self.records)]
+        if self.cached is not None and is_own:
+            row = self.cached.row(number)
+            return None if row is None else weighted(row, self.planner.weights.get(task_of(record), 1.0))
+        planned = self.planner.row(record, epoch)
+        if not isinstance(planned, Unusable):
+            return planned
+        if self.overlong == "refuse":
+            raise DataError(f"record {planned.record_id!r} cannot be trained on: {planned.reason}")
+        return None
+
+
+def weighted(row: TrainingRow, weight: float) -> TrainingRow:
+    """The row with the weight of its questions multiplied."""
+    if weight == 1.0:
+        return row
+    questions = tuple(question._replace(weight=question.weight * weight) for question in row.questions)
+    return replace(row, questions=questions)
 
 
 class _Chunks(Dataset[list[MicroBatch]]):
     """One chunk an item; what workers fetch."""
 
-    def __init__(self, chunks: Sequence[Sequence[Record]], source: RowStream, epoch: int, first: int) -> None:
+    def __init__(self, chunks: Sequence[Sequence[int]], source: RowStream, epoch: int, first: int) -> None:
         self._chunks, self._source, self._epoch, self._first = chunks, source, epoch, first
 
     def __len__(self) -> int:

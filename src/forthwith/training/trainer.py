@@ -25,6 +25,7 @@ from forthwith.training.planning import Planner, task_weights
 from forthwith.training.preparation import Prepared
 from forthwith.training.processes import Processes
 from forthwith.training.randomness import seed_torch, stream
+from forthwith.training.row_cache import CachedRows
 from forthwith.training.rows import RowRules
 from forthwith.training.schedule import learning_rate, make_optimiser
 from forthwith.training.scoring import (
@@ -82,6 +83,7 @@ class Trainer:
         data: records.
         checkpoints: where state is kept; None keeps none.
         report: told every event (a flat dictionary with `event`) as it happens.
+        cached: rows of the training records, built before; used where nothing alters them.
         max_seconds: training time after which the schedule has ended; None goes by epochs alone.
         log_every: steps between log lines.
     """
@@ -94,6 +96,7 @@ class Trainer:
         *,
         checkpoints: Checkpoints | None = None,
         report: Callable[[Event], None] = lambda _event: None,
+        cached: CachedRows | None = None,
         max_seconds: float | None = None,
         log_every: int = 10,
     ) -> None:
@@ -103,7 +106,7 @@ class Trainer:
         self.processes = Processes()
         self.parameters = trainable_parameters(prepared.forward)
         self.optimiser = make_optimiser(self.parameters, config.optimisation)
-        self.stream = training_stream(config, prepared, data)
+        self.stream = training_stream(config, prepared, data, cached)
         self.progress = Progress()
 
     def run(self) -> Progress:
@@ -278,7 +281,9 @@ class Trainer:
         return macro(task_figures(list(self.answers(records))), "accuracy")
 
 
-def training_stream(config: TrainingConfig, prepared: Prepared, data: TrainingData) -> RowStream:
+def training_stream(
+    config: TrainingConfig, prepared: Prepared, data: TrainingData, cached: CachedRows | None = None
+) -> RowStream:
     """The stream of a run's batches."""
     rules = RowRules(config.objective.soft_targets, config.objective.label_smoothing, prepared.max_tokens)
     augments = not config.augmentation.is_off
@@ -308,4 +313,5 @@ def training_stream(config: TrainingConfig, prepared: Prepared, data: TrainingDa
         config.data.general_share,
         config.batching.workers,
         config.batching.overlong,
+        cached if planner.is_plain else None,
     )
