@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -121,6 +122,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 # ---- making parts -------------------------------------------------------------------------------------------------
 
+_SPAWN = multiprocessing.get_context("spawn")  # polars keeps threads, which a forked process would wait for
 _worker: dict[str, KnowledgeBase] = {}
 
 
@@ -138,7 +140,9 @@ def _make_parts(kb: Path, plan: Plan, parts: Path, *, processes: int, show_progr
                     _write_part(parts, start, [make_record(opened, record) for record in chunk])
                 progress.advance(task, len(chunk))
             return
-        with ProcessPoolExecutor(processes, initializer=_open_in_worker, initargs=(kb, plan.config.split)) as pool:
+        with ProcessPoolExecutor(
+            processes, _SPAWN, initializer=_open_in_worker, initargs=(kb, plan.config.split)
+        ) as pool:
             waiting = {pool.submit(_part_in_worker, parts, start, chunk): len(chunk) for start, chunk in left.items()}
             for done in as_completed(waiting):
                 done.result()

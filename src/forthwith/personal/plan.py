@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import multiprocessing
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -114,7 +115,9 @@ def make_plan(kb: KnowledgeBase, config: PlanConfig, *, processes: int = 1, show
     chunks = [outlines[start : start + CHUNK] for start in range(0, len(outlines), CHUNK)]
     pools = _pools(kb, config, len(chunks))
     if processes > 1 and len(chunks) > 1:
-        with ProcessPoolExecutor(processes, initializer=_open_in_worker, initargs=(kb.folder, kb.split)) as workers:
+        with ProcessPoolExecutor(
+            processes, _SPAWN, initializer=_open_in_worker, initargs=(kb.folder, kb.split)
+        ) as workers:
             results = workers.map(_plan_in_worker, chunks, pools)
             planned = list(track(results, "planning", total=len(chunks), disable=not show_progress))
     else:
@@ -219,6 +222,7 @@ def _pools(kb: KnowledgeBase, config: PlanConfig, chunks: int) -> list[list[str]
 
 # ---- finding users ------------------------------------------------------------------------------------------------
 
+_SPAWN = multiprocessing.get_context("spawn")  # polars keeps threads, which a forked process would wait for
 _worker: dict[str, KnowledgeBase] = {}
 
 

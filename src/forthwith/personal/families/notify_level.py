@@ -46,7 +46,7 @@ UNITS: dict[EventType, str] = {
     "package_delivery": "hours",
     "message": "unread",
     "calendar_conflict": "minutes",
-    "bill_due": "dollars",
+    "bill_due": "days",
 }
 """What a magnitude counts, by type of event."""
 
