@@ -199,3 +199,14 @@ def test_the_promise_holds_where_the_plain_rule_breaks_it() -> None:
     assert given_out > 100
     assert broken <= 0.05 * 200
     assert plain_broken > 0.3 * 200
+
+
+def test_a_start_for_every_family_size_is_fixed_without_looking_at_errors() -> None:
+    """Two samples that differ in their errors only are tested at the same places."""
+    rng = np.random.default_rng(2)
+    confidence = rng.uniform(0.5, 1, 500)
+    none = fit_threshold(answers(confidence, np.zeros(500)), ThresholdConfig(grid_points=5), 0.95)
+    assert none.coverage == 1.0
+    # an error among the 181 surest answers is borne: the sequence starts where four are
+    slip = confidence >= np.sort(confidence)[-2]
+    assert fit_threshold(answers(confidence, slip), ThresholdConfig(grid_points=5), 0.95).coverage == 1.0
