@@ -41,6 +41,7 @@ def test_a_file_that_changed_is_named(tmp_path: Path, change: str) -> None:
         files.check()
 
 
+@pytest.mark.slow
 def test_a_server_whose_model_was_replaced_refuses_until_it_is_reloaded(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     tiny_causal_model(seed=1).save_pretrained(folder)
@@ -58,6 +59,7 @@ def test_a_server_whose_model_was_replaced_refuses_until_it_is_reloaded(tmp_path
     assert second["answers"] != first["answers"]
 
 
+@pytest.mark.slow
 def test_the_memory_of_encoded_states_stays_under_its_bound(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     tiny_causal_model(layers=2).save_pretrained(folder)

@@ -36,6 +36,7 @@ def test_a_server_says_what_it_serves_and_answers_as_the_model_does_offline(serv
     assert (serving["model"], serving["port"], serving["host"]) == ("tiny", server.port, "127.0.0.1")
 
 
+@pytest.mark.slow
 def test_sigterm_under_load_answers_everything_that_was_taken(start_server: Callable[..., RunningServer]) -> None:
     server = start_server(delay_s=0.05, batch={"requests": 4}, plan={"drain_s": 0.3})
     outcomes: list[str] = []
@@ -66,6 +67,7 @@ def test_sigterm_under_load_answers_everything_that_was_taken(start_server: Call
     assert set(outcomes) == {"answered"}
 
 
+@pytest.mark.slow
 def test_a_request_in_the_model_is_answered_after_sigterm(start_server: Callable[..., RunningServer]) -> None:
     server = start_server(delay_s=0.6, plan={"drain_s": 0.05})
     with server.connect() as connection:
@@ -77,6 +79,7 @@ def test_a_request_in_the_model_is_answered_after_sigterm(start_server: Callable
     assert server.process.wait(20) == 0
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_gives_up_its_place_in_line(
     start_server: Callable[..., RunningServer], tmp_path: Path
 ) -> None:
