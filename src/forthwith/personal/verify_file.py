@@ -16,18 +16,19 @@ from forthwith.errors import RequestError
 from forthwith.personal.anchor_text import absent, present
 from forthwith.personal.benchmark_record import benchmark_record
 from forthwith.personal.compose import draft
-from forthwith.personal.fragment import DraftRecord, PlannedRecord
+from forthwith.personal.fragment import PlannedRecord
 from forthwith.personal.kb.knowledge import KnowledgeBase
 from forthwith.personal.outside import rendered_by
 from forthwith.personal.plan import Plan
 from forthwith.personal.privacy_scan import forbidden_anchors, iter_json_objects, required_anchors
-from forthwith.personal.render import render_record
+from forthwith.personal.render import RenderedRecord, render_record
 from forthwith.personal.verify import verify_record
 from forthwith.schema import parse_record
 
 __all__ = ["VerifyReport", "record_problems", "verify_against_plan", "verify_file"]
 
 _EXAMPLES = 20
+_PROBE = "¶"
 
 
 @dataclass
@@ -101,11 +102,11 @@ def record_problems(record: dict[str, Any]) -> list[tuple[str, str]]:
 def _against_draft(record: dict[str, Any], planned: PlannedRecord, kb: KnowledgeBase) -> Iterator[tuple[str, str]]:
     render = cast("dict[str, str]", record["meta"]["render"])
     made = draft(replace(planned, style_id=render["style_id"]), kb)
-    unburied = _without_documents(record["state"], made)
-    if render["model"] == "template":
-        rendered = replace(render_record(made), state=record["state"], unburied=unburied)
-    else:
-        rendered = replace(rendered_by(made, unburied, render["model"]), state=record["state"])
+    is_ours, state = render["model"] == "template", record["state"]
+    probe = render_record(made) if is_ours else rendered_by(made, _PROBE, render["model"])
+    unburied = _without_documents(state, probe)
+    rendered = probe if is_ours else rendered_by(made, unburied, render["model"])
+    rendered = replace(rendered, state=state, unburied=unburied)
     for problem in verify_record(made, rendered).problems:
         yield problem.kind, f"{problem.qid}: {problem.detail}"
     expected = benchmark_record(made, rendered, render.get("prompt_sha256"))
@@ -119,14 +120,16 @@ def _against_draft(record: dict[str, Any], planned: PlannedRecord, kb: Knowledge
                 )
 
 
-def _without_documents(state: str, made: DraftRecord) -> str:
-    """The state without the documents of the draft and the line above each that says what it is."""
-    for _, _, text in made.documents:
-        body = text.strip()
-        at = state.find(f"\n{body}")
-        if at >= 0:
-            heading = state.rfind("\n\n", 0, at)
-            before = state[: max(heading, 0)]
-            after = state[at + 1 + len(body) :].removeprefix("\n\n")
-            state = "\n\n".join(part for part in (before, after) if part)
-    return state
+def _without_documents(state: str, probe: RenderedRecord) -> str:
+    """The state without the paragraphs that a rendering of the same draft inserted as documents.
+
+    The documents of a draft and their headings do not depend on the text that they are put into.
+    """
+    inserted = Counter(probe.state.split("\n\n")) - Counter(probe.unburied.split("\n\n"))
+    kept: list[str] = []
+    for paragraph in state.split("\n\n"):
+        if inserted[paragraph] > 0:
+            inserted[paragraph] -= 1
+        else:
+            kept.append(paragraph)
+    return "\n\n".join(kept)
