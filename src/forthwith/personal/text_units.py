@@ -14,7 +14,9 @@ from forthwith.personal.text_values import read_values
 
 __all__ = ["TextUnit", "UnitIndex"]
 
-_SENTENCE_END = re.compile(r"(?<![ap]\.m\.)(?<=[.!?])[\"')\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n")
+_SENTENCE_END = re.compile(
+    r"(?<![ap]\.m\.)(?<=[.!?])[\"')\]”]*\s+|(?<=[ap]\.m\.)\s+(?=[A-Z])|(?<=[\u3002\uff01\uff1f])|\n"
+)
 _REFERS_BACK = re.compile(
     r"(?:(?:It|This|That|They|These|He|She|Now|Since then|From then on|After that)\b|这|它|现在|此后)"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from forthwith.personal.lines import (
 from forthwith.personal.render.phraser import Phraser
 from forthwith.personal.render.rule_lines import RULE_SENTENCES, capitalised
 
-__all__ = ["line_sentence", "object_name"]
+__all__ = ["line_sentence", "object_name", "one_full_stop"]
 
 
 def _home_city(voice: Phraser, line: HomeCity) -> str:
@@ -88,6 +89,8 @@ def _past_cases(voice: Phraser, line: PastCases) -> str:
     return voice.say("context", f"past_{line.about}", positive=str(line.positive), total=str(line.total))
 
 
+_TWO_STOPS = re.compile(r"(?:[ap]\.m\.|[.!?][\"”])\.$")
+
 _SENTENCES: dict[type, Callable[[Phraser, Any], str]] = {
     HomeCity: _home_city,
     HomeAirport: _home_airport,
@@ -106,5 +109,10 @@ def line_sentence(voice: Phraser, line: Line) -> str:
     sentence = _SENTENCES[type(line)]
     owner: str | None = getattr(line, "owner", None)
     if owner is None:
-        return sentence(voice, line)
-    return voice.say("context", "owner_frame", owner=owner) + sentence(voice.about(owner), line)
+        return one_full_stop(sentence(voice, line))
+    return one_full_stop(voice.say("context", "owner_frame", owner=owner) + sentence(voice.about(owner), line))
+
+
+def one_full_stop(sentence: str) -> str:
+    """The sentence without the second of two full stops: after "a.m.", or after a quotation that ends with its own."""
+    return sentence[:-1] if _TWO_STOPS.search(sentence) else sentence

@@ -54,14 +54,10 @@ def _privacy_order(voice: Phraser, line: PrivacyOrder) -> str:
 
 
 def _clearance(voice: Phraser, line: Clearance) -> str:
-    sentence = voice.say(
-        "privacy",
-        "clearance",
-        level=voice.term("privacy", line.level),
-        recipient=voice.term("relation", line.recipient_type),
-        recipients=voice.term("relations", line.recipient_type),
-    )
-    return _dated(voice, line.since, sentence)
+    level, recipients = voice.term("privacy", line.level), voice.term("relations", line.recipient_type)
+    recipient = voice.term("relation", line.recipient_type)
+    sentence = voice.say("privacy", "clearance", level=level, recipient=recipient, recipients=recipients)
+    return _dated(voice, line.since, capitalised(sentence, recipients, level))
 
 
 def _fact_marking(voice: Phraser, line: FactMarking) -> str:
@@ -101,7 +97,8 @@ def _quiet_hours(voice: Phraser, line: QuietHours) -> str:
 
 
 def _meeting_cap(voice: Phraser, line: MeetingCap) -> str:
-    return voice.say("notifications", "meeting_cap", level=voice.term("level", line.level))
+    level = voice.term("level", line.level)
+    return capitalised(voice.say("notifications", "meeting_cap", level=level), level)
 
 
 def _type_cap(voice: Phraser, line: TypeCap) -> str:

@@ -12,7 +12,7 @@ from forthwith.personal.lines import Line
 from forthwith.personal.pending import Pending
 from forthwith.personal.render.bury import Document, bury
 from forthwith.personal.render.confusable import confusable_document
-from forthwith.personal.render.context_lines import line_sentence
+from forthwith.personal.render.context_lines import line_sentence, one_full_stop
 from forthwith.personal.render.formats import Formats
 from forthwith.personal.render.grammar import Language
 from forthwith.personal.render.layouts import LAYOUTS
@@ -164,7 +164,7 @@ def _prose(draft: DraftRecord, voices: _Voices) -> Paragraphs:
         contexts.update(zip((line.line_id for line in lines), sentences, strict=True))
         sections.append(SectionText(name, tuple(sentences)))
     now_voice = voices.next()
-    now = now_voice.say("context", "now", now=now_voice.formats.moment(snapshot.now))
+    now = one_full_stop(now_voice.say("context", "now", now=now_voice.formats.moment(snapshot.now)))
     contexts["now"] = now
     label_voice = voices.main()
     shape = int(voices.rng.random() * _TEXT_LIMIT)
@@ -175,7 +175,7 @@ def _prose(draft: DraftRecord, voices: _Voices) -> Paragraphs:
 
 def _pending(item: Pending, voices: _Voices, labels: Phraser, shape: int, contexts: dict[str, str]) -> PendingText:
     voice = voices.next()
-    sentence = pending_sentence(voice, item.body)
+    sentence = one_full_stop(pending_sentence(voice, item.body))
     label_voice = dataclasses.replace(labels, rng=random.Random(shape), wording="seen")
     text = label_voice.say("frame", "label", label=item.label, text=sentence)
     options = pending_options(voice, item.body)
