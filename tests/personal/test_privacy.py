@@ -37,6 +37,7 @@ def _found(text: str, protected: Protected | None = None) -> list[tuple[str, str
         ("身份证11010519491231002X", [("id_number", "11010519491231002X")]),
         ("thanks Mr. Hall and Dr Maria Lopez", [("name", "Mr. Hall"), ("name", "Dr Maria Lopez")]),
         ("Our waiter Kevin Marsh was kind", [("name", "Kevin Marsh")]),
+        ("To answer, Does Proposed action A count?", []),
         ("From Kevin Marsh's own notes", [("name", "Kevin Marsh")]),
         ("Ask Kevin O'Neil-Marsh", [("name", "Kevin O'Neil-Marsh")]),
         ("Ask Kevin Marsh today", [("name", "Kevin Marsh")]),
@@ -65,6 +66,8 @@ def test_protected_names_and_options_are_no_hits():
     text = "Kevin Marsh likes Mary Kay Satin Hands, Ann Lee too"
     shield = Protected.of(["Mary Kay Satin Hands Set", "Ann Lee"])
     assert _found(text, shield) == [("name", "Kevin Marsh")]
+    assert _found("order 3 Granite Lane salsa jars", Protected.of(["Granite Lane Mild Salsa"])) == []
+    assert _found("order 3 Granite Lane salsa jars") == [("address", "3 Granite Lane")]
     assert _found(text, shield.with_inside(["Tickets for Kevin Marsh live"])) == []
 
 

@@ -70,7 +70,10 @@ class Protected:
     def covers(self, text: str) -> bool:
         """Whether a detected string is protected."""
         lowered = " ".join(text.lower().split()).strip(".,;:")
-        return lowered in self.phrases or any(text in option for option in self.inside)
+        is_name = (
+            lowered in self.phrases or lowered.lstrip("0123456789 ") in self.phrases
+        )  # "3 Granite Lane" of a brand
+        return is_name or any(text in option for option in self.inside)
 
 
 _UPPER = "A-ZÀ-ÖØ-Þ"
@@ -117,7 +120,8 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("name", re.compile(rf"[{CJK_SURNAMES}][\u4e00-\u9fff]{{0,2}}(?=(?:{'|'.join(CJK_HONORIFICS)}))")),
 )
 _HEADER = re.compile(
-    r"^[>\s]*(?:From|To|Cc|CC|Bcc|Sent by|Forwarded by|发件人|收件人|抄送)[:：]?[ \t]*(?P<people>[^\n]*)", re.MULTILINE
+    r"^[>\s]*(?:(?:From|To|Cc|CC|Bcc|发件人|收件人|抄送)[:：]|(?:Sent|Forwarded) by:?)[ \t]*(?P<people>[^\n]*)",
+    re.MULTILINE,
 )
 _PERSON = re.compile(rf"{_WORD}(?: [{_UPPER}]\.)?(?: {_WORD}){{1,2}}")
 _ORGANISATION = re.compile(
