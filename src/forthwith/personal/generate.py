@@ -26,6 +26,7 @@ from forthwith.personal.determinism import seeded_rng
 from forthwith.personal.fragment import DraftRecord, PlannedRecord
 from forthwith.personal.kb.knowledge import KnowledgeBase, open_kb
 from forthwith.personal.plan import Plan
+from forthwith.personal.recipe import recipe_hash
 from forthwith.personal.render import render_record, style_ids
 from forthwith.personal.verify import verify_record
 from forthwith.personal.vocabulary import Split
@@ -44,6 +45,7 @@ class GenerateReport:
     """What a run wrote.
 
     Attributes:
+        fingerprint: of the plan; `recipe` of the code, phrases and styles.
         planned: records in the plan.
         kept: records that passed verification.
         restyled: of those, how many needed another style than planned.
@@ -55,6 +57,7 @@ class GenerateReport:
     """
 
     fingerprint: str
+    recipe: str
     planned: int
     kept: int
     restyled: int
@@ -81,7 +84,7 @@ def generate(
     Parts that an earlier, interrupted run of the same plan left are kept.
 
     Raises:
-        ArtifactError: `out` belongs to another plan.
+        ArtifactError: `out` belongs to another plan, or was begun by another version of code, phrases or styles.
         DataError: the disk is full or the folder cannot be written; what is written stays and the run can go on.
     """
     out, kb = Path(out), Path(kb)
@@ -101,17 +104,21 @@ def _claim(parts: Path, out: Path, plan: Plan) -> None:
     """Mark the folder of parts as this plan's."""
     parts.mkdir(parents=True, exist_ok=True)
     stamp = parts / "fingerprint"
-    if stamp.is_file():
-        found = stamp.read_text(encoding="utf-8")
-        if found != plan.fingerprint:
-            raise ArtifactError(f"{parts} holds another run; delete it or choose another name", plan.fingerprint, found)
-        return
+    wanted = f"{plan.fingerprint}-{recipe_hash()}"
+    found = stamp.read_text(encoding="utf-8") if stamp.is_file() else _finished_run(out)
+    if found is not None and found != wanted:
+        reason = f"{out} holds a run of another plan or version; delete it and its parts, or choose another name"
+        raise ArtifactError(reason, wanted, found)
+    _write_whole(stamp, wanted)
+
+
+def _finished_run(out: Path) -> str | None:
+    """Plan and version of the run that a finished file came from, if there is one."""
     stats = out.with_name(out.name + ".stats.json")
-    if out.exists() and stats.is_file():
-        found = json.loads(stats.read_text(encoding="utf-8")).get("fingerprint")
-        if found != plan.fingerprint:
-            raise ArtifactError(f"{out} holds another run; delete it or choose another name", plan.fingerprint, found)
-    _write_whole(stamp, plan.fingerprint)
+    if not out.exists() or not stats.is_file():
+        return None
+    report: dict[str, Any] = json.loads(stats.read_text(encoding="utf-8"))
+    return f"{report.get('fingerprint')}-{report.get('recipe')}"
 
 
 def _write_whole(path: Path, text: str) -> None:
@@ -252,6 +259,7 @@ def _report(plan: Plan, logs: Sequence[dict[str, Any]], sha256: str) -> Generate
 
     return GenerateReport(
         fingerprint=plan.fingerprint,
+        recipe=recipe_hash(),
         planned=len(plan.records),
         kept=len(kept),
         restyled=sum(log["restyled"] > 0 for log in kept),
