@@ -1,6 +1,6 @@
 """How often automated answers break their error budget, in simulated worlds where the true error is known.
 
-    python benchmarks/guarantee.py [--worlds 1000] [--users 120]
+    python benchmarks/guarantee.py [--worlds 1000] [--users 120] [--per-user 3] [--spread 1.0]
 
 Each world has users with a competence of their own, who each bring a few questions of seven families; one family is as
 hard as picking among near-equal options. Calibration is fitted on one sample of users, temperatures included, and the
@@ -21,8 +21,6 @@ from forthwith.evaluation.selective import SelectiveAnswers, ThresholdConfig, fi
 FAMILIES = (("apply", 2, 4.6), ("forgotten", 2, 5.0), ("approval", 2, 4.2), ("share", 2, 3.4), ("route", 5, 5.0),
             ("notify", 4, 3.8), ("pick", 4, 0.5))  # fmt: skip
 """Name, options, strength of the evidence for the right one."""
-QUESTIONS_PER_USER = 3
-SPREAD_OF_USERS = 1.0
 BINDING = Binding(weights_sha256="", adapter_sha256=None, template_sha256="", readout="", precision="")
 
 
@@ -30,6 +28,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--worlds", type=int, default=1000)
     parser.add_argument("--users", type=int, default=120)
+    parser.add_argument("--per-user", type=int, default=3)
+    parser.add_argument("--spread", type=float, default=1.0)
     parser.add_argument("--budget", type=float, default=0.05)
     arguments = parser.parse_args()
     began = time.perf_counter()
@@ -39,9 +39,9 @@ def main() -> None:
     tallies = {rule: Tally(len(names)) for rule in ("guarantee", "no cluster correction", "pooled plain")}
     for world in range(arguments.worlds):
         rng = np.random.default_rng([20260930, world])
-        calibration_sample = sample(rng, arguments.users)
+        calibration_sample = sample(rng, arguments.users, arguments)
         fitted = fit_calibration(calibration_sample, BINDING, FitConfig(fits_families=False, folds=2, min_rows=30))
-        future = sample(rng, 2000)
+        future = sample(rng, 6000 // arguments.per_user, arguments)
         answers = selective_answers(future, fitted)
         promised = fit_thresholds(calibration_sample, fitted, config)
         naive = fit_thresholds(calibration_sample, fitted, independent)
@@ -52,7 +52,7 @@ def main() -> None:
             tallies["no cluster correction"].add(place, mine, naive.by_family[name], arguments.budget)
             tallies["pooled plain"].add(place, mine, plain, arguments.budget)
     seconds = time.perf_counter() - began
-    print(f"{arguments.worlds} worlds of {arguments.users} users, {QUESTIONS_PER_USER} questions each per family, "
+    print(f"{arguments.worlds} worlds of {arguments.users} users, {arguments.per_user} questions each per family, "
           f"budget {arguments.budget:.0%}, confidence {config.confidence_level:.0%}, {seconds:.0f} s")  # fmt: skip
     print(f"{'family':<12}" + "".join(f"{rule:>34}" for rule in tallies))
     print(f"{'':<12}" + f"{'breaks':>12}{'automated':>11}{'error':>11}" * len(tallies))
@@ -85,10 +85,10 @@ class Tally:
         return f"{self.breaches[place] / worlds:>12.1%}{self.coverage[place] / worlds:>11.1%}{error:>11.1%}"
 
 
-def sample(rng: np.random.Generator, n_users: int) -> ScoredQuestions:
+def sample(rng: np.random.Generator, n_users: int, arguments: argparse.Namespace) -> ScoredQuestions:
     """Questions of so many new users; a user's competence shifts the evidence in all of their questions."""
-    user = np.repeat(np.arange(n_users), QUESTIONS_PER_USER)
-    shift = rng.normal(0, SPREAD_OF_USERS, n_users)[user]
+    user = np.repeat(np.arange(n_users), arguments.per_user)
+    shift = rng.normal(0, arguments.spread, n_users)[user]
     scores, targets, sizes, labels = [], [], [], []
     for _, options, strength in FAMILIES:
         z = rng.normal(0, 1.5, (user.size, options))
