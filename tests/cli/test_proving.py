@@ -20,6 +20,7 @@ from forthwith.cli import (
     power,
     predict,
     report,
+    reproduce,
     stability,
     validity,
 )
@@ -27,7 +28,20 @@ from forthwith.errors import ArtifactError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
-for module in (calibrate, cascade, commit, compare, evaluate, gate, power, predict, report, stability, validity):
+for module in (
+    calibrate,
+    cascade,
+    commit,
+    compare,
+    evaluate,
+    gate,
+    power,
+    predict,
+    report,
+    reproduce,
+    stability,
+    validity,
+):
     name = module.__name__.rpartition(".")[2]
     COMMANDS.command(name)(getattr(module, name))
 
@@ -205,6 +219,13 @@ def test_cascade_and_power_print_what_they_found(data: Path, predictions: dict[s
     assert "cheapest" in result.output
     assert len(json.loads(out.read_text())["one_threshold"]) == 14
     assert "points is found with power 80%" in call("power", "--questions", "2000").output
+
+
+def test_reproduce_tells_one_readout_from_another(predictions: dict[str, Path]) -> None:
+    assert "reproduced" in call("reproduce", predictions["one"], predictions["one"]).output
+    other = RUNNER.invoke(COMMANDS, ["reproduce", str(predictions["one"]), str(predictions["two"])])
+    assert other.exit_code == 1
+    assert "not reproduced" in other.output
 
 
 def test_validity_says_what_is_unsound(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

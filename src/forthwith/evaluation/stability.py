@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 
 _UNRELATED = Noul(instructions="Does the text above mention a colour?")
 _UNRELATED_ID = "unrelated question"
+_PROBES = ("option order", "wording", "label words", "isolation")
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ def measure_stability(
             _collect(pairs, tag, base, decision)
     if not counts["records"] and not counts["skipped"]:
         raise DataError("there are no records to ask about")
-    probes = [_result(*key, found, options.near_tie) for key, found in pairs.items()]
+    ordered = sorted(pairs, key=lambda key: _PROBES.index(key[0]))
+    probes = [_result(*key, pairs[key], options.near_tie) for key in ordered]
     return StabilityReport(model=model.name, probes=probes, **counts)
 
 

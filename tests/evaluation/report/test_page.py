@@ -12,7 +12,8 @@ import pytest
 
 from forthwith.evaluation.document import Evaluation
 from forthwith.evaluation.report.build import report_page
-from forthwith.evaluation.report.page import render_report
+from forthwith.evaluation.report.leaderboard import leaderboard_page
+from forthwith.evaluation.report.page import render_leaderboard, render_report
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +97,20 @@ def test_the_page_in_a_browser(html: str, tmp_path: Path, chromium: Any, scheme:
         "return [...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width > 200).length"
     )
     assert visible >= 5
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_leaderboard_in_a_browser(evaluation: Evaluation, tmp_path: Path, chromium: Any, scheme: str) -> None:
+    path = tmp_path / "board.html"
+    path.write_text(render_leaderboard(leaderboard_page([evaluation])), encoding="utf-8")
+    chromium.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    chromium.get(path.as_uri())
+    assert chromium.get_log("browser") == []
+    assert chromium.execute_script(CONTRAST) == []
+    assert len(chromium.find_elements("css selector", "svg .dot")) == 2
 
 
 @pytest.mark.browser
