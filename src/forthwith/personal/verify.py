@@ -116,8 +116,9 @@ def _anchor_problems(draft: DraftRecord, index: UnitIndex) -> Iterator[Problem]:
 
 
 def _missing(anchors: list[Anchor], units: list[TextUnit], kind: str, others: frozenset[str]) -> Problem | None:
+    longest_first = sorted(anchors, key=lambda anchor: -len(anchor.text))
     for unit in units:
-        if _absent(unit, anchors) is None and _is_about(unit, anchors, kind, others):
+        if _absent(unit, longest_first) is None and _is_about(unit, anchors, kind, others):
             return None
     roles = ", ".join(sorted({anchor.role for anchor in anchors}))
     for anchor in anchors:
@@ -139,10 +140,13 @@ def _is_about(unit: TextUnit, anchors: list[Anchor], kind: str, others: frozense
 
 
 def _absent(unit: TextUnit, anchors: list[Anchor]) -> Anchor | None:
-    """The first anchor that the unit does not say, each at a place of its own; None where it says all."""
+    """The first anchor that the unit does not say, each at a place of its own; None where it says all.
+
+    Anchors come longest first: "Marlow" must not take the place of "Marlow Springs".
+    """
     rest = unit.text
     values = Counter[tuple[str, str]]()
-    for anchor in sorted(anchors, key=lambda anchor: -len(anchor.text)):
+    for anchor in anchors:
         if anchor.kind in ("text", "level", "word"):
             span = _span(rest, anchor)
             if span is None:
