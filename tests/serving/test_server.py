@@ -8,15 +8,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from loopback_server import Answer, Call, serve
 from serving_process import RunningServer, body_of
 from tiny_server import scripted_model
 
 from forthwith.errors import ConfigError, EngineError
 from forthwith.model import Model
 from forthwith.readout import readout_by_name
-from forthwith.serving.server import bind, warm_up
+from forthwith.serving.server import ModelChoice, bind, warm_up
 from forthwith.serving.systemone import read_request, render_response
-from forthwith.testing import ScriptedEngine, tiny_encoder
+from forthwith.testing import ScriptedEngine, scripted_log_probs, tiny_encoder, tiny_tokenizer
 
 BODY = json.dumps(body_of("x")).encode()
 REQUEST = (
@@ -103,6 +104,35 @@ def test_a_client_that_leaves_gives_up_its_place_in_line(
         assert server.decide().status_code == 200
     requests = [line for line in server.lines() if line["message"] == "request" and line["route"] == "systemone"]
     assert [line["status"] for line in requests].count(499) == 4
+
+
+def test_a_model_on_a_completions_server_decides_as_one_in_process(tmp_path: Path) -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer.save_pretrained(tmp_path)
+
+    def respond(call: Call) -> Answer:
+        if call.path == "/v1/models":
+            return Answer({"data": [{"id": "far", "owned_by": "vllm", "max_model_len": 4096}]})
+        if call.path == "/tokenize":
+            return Answer({"tokens": tokenizer.encode(call.json["prompt"], add_special_tokens=False)})
+        if call.path == "/v1/completions":
+            wanted = tuple(call.json["logprob_token_ids"])
+            told = scripted_log_probs(tuple(call.json["prompt"]), wanted)
+            top = {f"token_id:{token}": float(value) for token, value in zip(wanted, told, strict=True)}
+            first = next(iter(top))
+            return Answer(
+                {"choices": [{"logprobs": {"tokens": [first], "token_logprobs": [top[first]], "top_logprobs": [top]}}]}
+            )
+        return Answer({"version": "1.0"})
+
+    with serve(respond) as far:
+        model = ModelChoice(str(tmp_path), readout="branch", engine_url=far.url).load()
+        found = render_response(model.decide(read_request(body_of("x"))), read_request(body_of("x")))
+    assert found["model"] == "far"
+    here = Model(ScriptedEngine(), tiny_encoder(), readout_by_name("branch"))
+    wanted = render_response(here.decide(read_request(body_of("x"))), read_request(body_of("x")))["answers"]
+    assert found["answers"]["lost"]["noul"] == pytest.approx(wanted["lost"]["noul"])
+    assert found["answers"]["queue"]["probabilities"] == pytest.approx(wanted["queue"]["probabilities"])
 
 
 def test_an_address_in_use_is_refused_by_name() -> None:

@@ -33,6 +33,11 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, help="Processes behind the port; a supervisor restarts them.")] = 1,
     precision: Annotated[str | None, typer.Option(help="float32, bfloat16 or float16.")] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Where the default model is kept.")] = None,
+    engine_url: Annotated[
+        str | None,
+        typer.Option(help="A vLLM or llama.cpp server that runs the model; --model then names its tokenizer."),
+    ] = None,
+    engine_model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
     keys: Annotated[Path | None, typer.Option(help="TOML file of API keys; see new-key.")] = None,
     alias: Annotated[list[str] | None, typer.Option(help="Another name for the model; repeatable.")] = None,
     cors_origin: Annotated[list[str] | None, typer.Option(help="Web origin that may call; repeatable.")] = None,
@@ -71,6 +76,8 @@ def serve(
         calibration=None if calibration is None else str(calibration),
         precision=precision,
         cache_dir=None if folder is None else str(folder),
+        engine_url=engine_url,
+        engine_model=engine_model,
         threads=max(1, (os.cpu_count() or 1) // len(places)) if len(places) > 1 else None,
     )
     plans = [

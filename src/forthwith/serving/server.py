@@ -15,8 +15,12 @@ from types import FrameType
 
 import uvicorn
 
+from forthwith.bundle import read_calibration
+from forthwith.engine.served import load_served
+from forthwith.engine.server_calls import CallSettings
 from forthwith.errors import ConfigError
 from forthwith.model import Model
+from forthwith.readout import readout_by_name
 from forthwith.serving.app import DecisionService, create_app
 from forthwith.serving.connections import allow_open_files, bounded_protocol
 from forthwith.serving.request_log import configure_logging
@@ -34,7 +38,14 @@ _SWITCH_S = (
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Which model to load, as `Model.load` takes it."""
+    """Which model to load, as `Model.load` takes it; or which completions server runs it.
+
+    Attributes:
+        name: the model; with `engine_url`, the folder or hub id of its tokenizer (None: what the server calls it).
+        engine_url: address of a vLLM, llama.cpp or other server with OpenAI-style completions.
+        engine_model: the model's name there; None takes the only one.
+        threads: of torch, for several processes on one CPU.
+    """
 
     name: str | None = None
     adapter: str | None = None
@@ -43,10 +54,14 @@ class ModelChoice:
     device: str | None = None
     precision: str | None = None
     cache_dir: str | None = None
+    engine_url: str | None = None
+    engine_model: str | None = None
     threads: int | None = None
 
     def load(self) -> Model:
         """Load it."""
+        if self.engine_url is not None:
+            return self._served(self.engine_url)
         if self.threads is not None:
             import torch
 
@@ -60,6 +75,12 @@ class ModelChoice:
             precision=self.precision,
             cache_dir=None if self.cache_dir is None else Path(self.cache_dir),
         )
+
+    def _served(self, url: str) -> Model:
+        engine, encoder = load_served(CallSettings(url), self.engine_model, tokenizer=self.name)
+        calibration = None if self.calibration is None else read_calibration(self.calibration)
+        readout = readout_by_name(self.readout or "label")
+        return Model(engine, encoder, readout, calibration, name=engine.identity.model)
 
 
 @dataclass(frozen=True)
