@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forthwith.personal.kb.facts import traits_of
 from forthwith.personal.kb.knowledge import KnowledgeBase
 from forthwith.personal.shortcuts import HardQuestion
 from forthwith.personal.world.people import latent_taste
@@ -61,7 +60,7 @@ def _items(question: HardQuestion) -> list[str]:
 def _traits(kb: KnowledgeBase, item: str) -> tuple[str, tuple[str, ...]]:
     row = kb.catalogue.index[item]
     category = kb.catalogue.category_of[row]
-    return category, traits_of(kb.catalogue.attributes[row], category)
+    return category, kb.catalogue.traits[row]
 
 
 def _tastes(question: HardQuestion, kb: KnowledgeBase, seed: int) -> list[float]:

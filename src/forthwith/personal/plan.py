@@ -36,7 +36,7 @@ __all__ = ["CHUNK", "Plan", "PlanConfig", "make_plan"]
 CHUNK = 250
 """Records that are planned together."""
 
-RECIPE = "pd-recipe-1"
+RECIPE = "pd-recipe-2"
 """Changes whenever the same plan would give other records."""
 
 ATTEMPTS = 3
@@ -266,7 +266,7 @@ def _try_user(kb: KnowledgeBase, record: PlannedRecord, tally: RankTally) -> Pla
         return None
     for slot, fragment in zip(slots, fragments, strict=True):
         if fragment.ranks:
-            record_ranks(fragment.ranks, slot.size, tally)
+            record_ranks(fragment.ranks, slot.size, tally, is_hard=slot.is_hard)
     return complete
 
 

@@ -34,17 +34,17 @@ class Cell(NamedTuple):
 
 
 class RankTally:
-    """How often the target of a pick took each rank of each feature, by number of options.
+    """How often the target of a pick took each rank of each feature, by number of options, hard questions apart.
 
     The plan asks for the option set whose ranks have been rarest so far, so that no feature gives the target away.
     """
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[int, str], list[float]] = {}
+        self.counts: dict[tuple[int, bool, str], list[float]] = {}
 
-    def of(self, size: int, feature: str) -> list[float]:
+    def of(self, size: int, feature: str, *, is_hard: bool) -> list[float]:
         """Counts by rank; the list is live."""
-        return self.counts.setdefault((size, feature), [0.0] * size)
+        return self.counts.setdefault((size, is_hard, feature), [0.0] * size)
 
 
 @dataclass(frozen=True)

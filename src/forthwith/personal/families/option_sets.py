@@ -41,6 +41,10 @@ class OptionSets:
     below: IntArray
     tied: IntArray
 
+    def where(self, keep: NDArray[np.bool_]) -> OptionSets:
+        """The sets that a mask of shape (M,) keeps."""
+        return OptionSets(self.rows[keep], self.below[keep], self.tied[keep])
+
     def ranks(self, index: int) -> tuple[tuple[int, int], ...]:
         """By feature: how many options come before the target, and how many share its value, itself included."""
         return tuple((int(a), int(b)) for a, b in zip(self.below[index], self.tied[index], strict=True))
@@ -106,14 +110,14 @@ def _ranked(catalogue: Catalogue, rows: IntArray) -> OptionSets:
     return OptionSets(rows, (values < own).sum(axis=1), (values == own).sum(axis=1))
 
 
-def choose_set(sets: OptionSets, tally: RankTally) -> int | None:
+def choose_set(sets: OptionSets, tally: RankTally, *, is_hard: bool) -> int | None:
     """The index of the set whose ranks are rarest so far; None when every set has a rank that is common already."""
     if len(sets.rows) == 0:
         return None
     size = sets.rows.shape[1]
     excess = np.zeros(sets.below.shape)
     for column, feature in enumerate(FEATURES):
-        counts = np.array(tally.of(size, feature), dtype=float)
+        counts = np.array(tally.of(size, feature, is_hard=is_hard), dtype=float)
         total = np.concatenate([[0.0], np.cumsum(counts - counts.min())])
         first = sets.below[:, column]
         excess[:, column] = (total[first + sets.tied[:, column]] - total[first]) / sets.tied[:, column]
@@ -121,9 +125,9 @@ def choose_set(sets: OptionSets, tally: RankTally) -> int | None:
     return best if excess[best].max() <= MAX_EXCESS else None
 
 
-def record_ranks(ranks: tuple[tuple[int, int], ...], size: int, tally: RankTally) -> None:
+def record_ranks(ranks: tuple[tuple[int, int], ...], size: int, tally: RankTally, *, is_hard: bool) -> None:
     """Count the ranks of a chosen set of `size` options; a tie counts in equal parts."""
     for feature, (first, tied) in zip(FEATURES, ranks, strict=True):
-        counts = tally.of(size, feature)
+        counts = tally.of(size, feature, is_hard=is_hard)
         for rank in range(first, first + tied):
             counts[rank] += 1 / tied

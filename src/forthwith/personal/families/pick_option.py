@@ -20,6 +20,7 @@ from forthwith.personal.fragment import Fragment, QuestionSpec
 from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import BudgetLimit, OpinionFlip, PreferenceLine
 from forthwith.personal.pending import ItemOption, PickRequest
+from forthwith.personal.world.people import latent_taste
 
 __all__ = ["DESIGN", "MAX_RELEVANT", "build"]
 
@@ -33,6 +34,8 @@ DESIGN: tuple[Cell, ...] = tuple(
 MAX_RELEVANT = 10
 MIN_RELEVANT = 2
 MIN_POOL = 8
+CHOICE_NOISE = 0.5
+"""Standard deviation of what chance adds to an option's worth when a synthetic user picks."""
 
 
 class _Options(NamedTuple):
@@ -71,12 +74,29 @@ def _options(ctx: FamilyContext, row: int) -> _Options | None:
         return None
     rng = np.random.Generator(np.random.PCG64(ctx.rng.getrandbits(64)))
     sets = sample_sets(rng, catalogue, row, fixed, pool, wanted)
+    if ctx.kb.world_seed is not None:
+        sets = sets.where(_is_picked(ctx, rng, sets.rows, ctx.kb.world_seed))
     if len(sets.rows) == 0:
         return None
-    chosen = ctx.slot.candidate if ctx.tally is None else choose_set(sets, ctx.tally)
+    chosen = ctx.slot.candidate if ctx.tally is None else choose_set(sets, ctx.tally, is_hard=ctx.slot.is_hard)
     if chosen is None or chosen >= len(sets.rows):
         return None
     return _Options([int(found) for found in sets.rows[chosen]], chosen, sets.ranks(chosen))
+
+
+def _is_picked(ctx: FamilyContext, rng: np.random.Generator, rows: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """In the synthetic world, the sets from which this user, by latent taste and chance, picks the target."""
+    catalogue, category = ctx.kb.catalogue, ctx.target.category
+    tastes: dict[str, float] = {}
+    worth: dict[int, float] = {}
+    for row in np.unique(rows):
+        for trait in catalogue.traits[int(row)]:
+            if trait not in tastes:
+                tastes[trait] = latent_taste(seed, ctx.user.user_id, category, (trait,))
+        worth[int(row)] = sum(tastes[trait] for trait in catalogue.traits[int(row)])
+    utility = np.vectorize(worth.__getitem__, otypes=[np.float64])(rows)  # (M, K)
+    utility = utility + rng.normal(0, CHOICE_NOISE, rows.shape)
+    return utility.argmax(axis=1) == 0
 
 
 def _pool(ctx: FamilyContext, row: int) -> NDArray[np.int64]:

@@ -37,7 +37,7 @@ class Catalogue:
     domains: list[Domain]
     category_of: list[str]
     cities: list[str | None]
-    attributes: list[str | None]
+    traits: list[tuple[str, ...]]
     price_cents: NDArray[np.int64]
     price_level: NDArray[np.int8]
     popularity: NDArray[np.int64]
@@ -60,7 +60,7 @@ class Catalogue:
             price_level=level or None,
             city=self.cities[row],
             popularity=int(self.popularity[row]),
-            traits=traits_of(self.attributes[row], self.category_of[row]),
+            traits=self.traits[row],
         )
 
 
@@ -91,7 +91,7 @@ def read_catalogue(folder: str | Path) -> Catalogue:
         domains=domains,
         category_of=categories,
         cities=cities,
-        attributes=frame["attributes"].to_list(),
+        traits=[traits_of(text, name) for text, name in zip(frame["attributes"], categories, strict=True)],
         price_cents=np.round(price * 100).astype(np.int64),
         price_level=frame["price_level"].fill_null(0).to_numpy(),
         popularity=frame["popularity"].fill_null(0).to_numpy(),
