@@ -62,7 +62,8 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
 def case(number: int, workflow: str = "invoices", **changes) -> dict:
     return {
         "case_id": f"{workflow}-{number}", "workflow": workflow, "state": json.dumps({"total": number}),
-        "questions": json.dumps({"pay": {"type": "noul", "instructions": "Pay it?"}, "risk": {"type": "score", "criteria": ["low", "high"]}}),
+        "questions": json.dumps({"pay": {"type": "noul", "instructions": "Pay it?"},
+                                 "risk": {"type": "score", "criteria": ["low", "high"]}}),
         "gold": {"pay": {"yes": 0.75, "no": 0.25}, "risk": 1},
     } | changes  # fmt: skip
 
@@ -78,7 +79,7 @@ def test_cases_keep_their_gold_shares() -> None:
 def test_a_case_without_gold_or_with_a_stray_label_is_named() -> None:
     with pytest.raises(DataError, match="none of the fields targets, gold, labels"):
         list(convert_typed_decisions([case(1, gold=None)]))
-    with pytest.raises(DataError, match="'invoices-1' cannot be read: targets.risk.label: 5 is not an option"):
+    with pytest.raises(DataError, match=r"'invoices-1' cannot be read: targets.risk.label: 5 is not an option"):
         list(convert_typed_decisions([case(1, gold={"risk": 5})]))
 
 
