@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,8 +13,8 @@ from forthwith.personal.world.people import latent_taste
 
 __all__ = ["PickCeiling", "pick_ceiling"]
 
-PRIOR = 1.0
-"""Weight of the neutral rating in an estimated opinion of a trait, in reviews."""
+RIDGE = 1.0
+"""Penalty on the estimated worth of a trait, in reviews that say nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class PickCeiling:
 
     Attributes:
         taste: of choosing the option with the highest latent taste; None outside the synthetic world.
-        memory: of summing, over an option's traits, the mean rating above 3 of remembered items with that trait.
+        memory: of a ridge regression of the remembered ratings on the traits of their items: what a reader could do.
         chance: mean of 1 / number of options.
         questions: hard pick questions.
     """
@@ -69,14 +68,16 @@ def _tastes(question: HardQuestion, kb: KnowledgeBase, seed: int) -> list[float]
 
 
 def _remembered(question: HardQuestion, kb: KnowledgeBase) -> list[float]:
+    """Scores of the options by a ridge regression of the remembered ratings on the traits of their items."""
     user = kb.users[str(question.record.user_id)]
-    opinions: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for fact in user.facts:
-        for trait in fact.traits:
-            opinions[fact.category, trait].append(fact.rating - 3)
-    scores: list[float] = []
-    for item in _items(question):
-        category, traits = _traits(kb, item)
-        found = [opinions[category, trait] for trait in traits if (category, trait) in opinions]
-        scores.append(sum(sum(ratings) / (len(ratings) + PRIOR) for ratings in found))
-    return scores
+    described = [_traits(kb, item) for item in _items(question)]
+    category = described[0][0]
+    facts = [fact for fact in user.facts if fact.category == category]
+    names = sorted({trait for fact in facts for trait in fact.traits})
+    if not names:
+        return [0.0] * len(described)
+    seen = np.array([[trait in fact.traits for trait in names] for fact in facts], dtype=np.float64)  # (N, T)
+    ratings = np.array([fact.rating - 3.0 for fact in facts])
+    weights = np.linalg.solve(seen.T @ seen + RIDGE * np.eye(len(names)), seen.T @ ratings)  # (T,)
+    worth = dict(zip(names, weights.tolist(), strict=True))
+    return [sum(worth.get(trait, 0.0) for trait in traits) for _, traits in described]

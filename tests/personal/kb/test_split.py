@@ -2,7 +2,7 @@ import pytest
 
 from forthwith.errors import ConfigError, DataError
 from forthwith.personal.kb.leakage import audit_leakage
-from forthwith.personal.kb.split import email_split, read_splits, split_users
+from forthwith.personal.kb.split import email_split, partition_users, read_splits, split_users
 
 USERS = [f"{index:016x}" for index in range(1000)]
 
@@ -51,3 +51,13 @@ def test_the_audit_finds_a_user_in_two_splits(world_folder, kb_folder):
     assert pair.users == 1
     assert pair.user_items > 5
     assert pair.texts > 5
+
+
+def test_parts_are_equal_and_mix_domains_alike():
+    domains = {user: "product" if index % 4 else "restaurant" for index, user in enumerate(USERS)}
+    parts = partition_users(domains, ("a", "b"))
+    assert sorted(parts["a"] + parts["b"]) == USERS
+    assert [len(users) for users in parts.values()] == [500, 500]
+    assert [sum(domains[user] == "restaurant" for user in users) for users in parts.values()] == [125, 125]
+    with pytest.raises(ConfigError, match="each once"):
+        partition_users(domains, ("a", "a"))

@@ -14,7 +14,15 @@ from forthwith.errors import ConfigError, DataError
 from forthwith.personal.determinism import stable_int
 from forthwith.personal.vocabulary import SPLITS, Split
 
-__all__ = ["DEFAULT_COUNTS", "MIN_TRAIN_USERS", "email_split", "read_splits", "split_users", "write_splits"]
+__all__ = [
+    "DEFAULT_COUNTS",
+    "MIN_TRAIN_USERS",
+    "email_split",
+    "partition_users",
+    "read_splits",
+    "split_users",
+    "write_splits",
+]
 
 DEFAULT_COUNTS: dict[Split, int] = {"test": 720, "hidden": 720, "dev": 480, "val": 300}
 """Users of the evaluation splits in the reference; the rest train."""
@@ -55,6 +63,22 @@ def split_users(users: Sequence[str], counts: Mapping[Split, int] | None = None)
             stacklevel=2,
         )
     return splits
+
+
+def partition_users(domains: Mapping[str, str], parts: Sequence[str]) -> dict[str, list[str]]:
+    """Equal named parts of some users, each with the same mix of domains.
+
+    Args:
+        domains: user id to domain.
+        parts: names of the parts; users are dealt out in a hashed order, one domain after the other.
+
+    Raises:
+        ConfigError: no part, or a name twice.
+    """
+    if not parts or len(set(parts)) < len(parts):
+        raise ConfigError(f"parts are {tuple(parts)!r}; give at least one name, each once", "parts")
+    ordered = sorted(domains, key=lambda user: (domains[user], stable_int("pd-partition-v1", user), user))
+    return {name: sorted(ordered[place :: len(parts)]) for place, name in enumerate(parts)}
 
 
 def email_split(email_id: str) -> Split | None:
