@@ -37,6 +37,7 @@ def test_included_options_are_asked() -> None:
     family = build_family(options(50), seed="s", include=["o7", "o3", "o7"])
     assert {3, 7} <= set(family.asked)
     assert len(family.asked) == 4
+    assert build_family(options(50), seed="s", include=["o1", "o2", "o3", "o4", "o5"]).asked == (1, 2, 3, 4)
     assert 2 in build_family(Score(criteria=["x"] * 9), seed="s", include=["2", "0"]).asked
 
 

@@ -174,6 +174,21 @@ def test_closed_forms_equal_the_exhaustive_programme(case: tuple[Family, np.ndar
     assert project(family, x, weight=weight).primary == pytest.approx(oracle, abs=1e-6)
 
 
+def test_trying_all_supports_gives_what_changing_the_support_gives() -> None:
+    hessian, pull = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]), np.array([2.0, -1.0, 1.5])
+    quick = projection_module._simplex_programme(hessian, pull)
+    assert quick == pytest.approx(projection_module._simplex_programme(hessian, pull, rounds=0))
+    # only the outer two take part: 2 q_0 - 2 = 2 q_2 - 1.5 and q_0 + q_2 = 1
+    assert quick == pytest.approx([0.625, 0.0, 0.375])
+
+
+def test_an_option_that_was_dropped_too_soon_comes_back() -> None:
+    hessian = np.array([[9.0, 2, 2, -2], [2, 10, 8, 9], [2, 8, 11, 10], [-2, 9, 10, 14]])
+    pull = np.array([-6.0, -2, 2, -5])
+    # options 1 and 3 stay out: 9 q_0 + 2 q_2 + 6 = 2 q_0 + 11 q_2 - 2 and q_0 + q_2 = 1, so q_0 = 1/16
+    assert projection_module._simplex_programme(hessian, pull) == pytest.approx([1 / 16, 0, 15 / 16, 0])
+
+
 @settings(max_examples=60, deadline=None)
 @given(families_and_vectors())
 def test_unit_bets_win_at_least_the_euclidean_distance(case: tuple[Family, np.ndarray]) -> None:

@@ -195,11 +195,11 @@ def _project_score(family: Family, x: FloatArray, weight: float) -> FloatArray:
     return _simplex_programme(hessian, pull)
 
 
-def _simplex_programme(hessian: FloatArray, pull: FloatArray) -> FloatArray:
+def _simplex_programme(hessian: FloatArray, pull: FloatArray, *, rounds: int = 50) -> FloatArray:
     """Minimise q'Hq/2 - g'q over the simplex, H positive definite: change the support, at worst try all of them."""
     size = pull.size
     support = np.ones(size, dtype=bool)
-    for _ in range(4 * size):
+    for _ in range(rounds):
         q, price = _on_support(hessian, pull, support)
         if np.any(q < 0):
             support = q > 0
