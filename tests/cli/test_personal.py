@@ -134,7 +134,8 @@ def test_impossible_requests_are_refused(kb: Path, tmp_path: Path):
 
 
 def test_the_demo_makes_verified_records_and_shows_one_of_each_kind(tmp_path: Path):
-    result = CliRunner().invoke(app, ["demo", "--states", "60", "--out", str(tmp_path)])
+    page = tmp_path / "page.md"
+    result = CliRunner().invoke(app, ["demo", "--states", "60", "--out", str(tmp_path), "--page", str(page)])
     assert result.exception is None
     receipt = json.loads(result.stdout.strip().splitlines()[-1])
     assert receipt["verified"] >= 57
@@ -150,3 +151,4 @@ def test_the_demo_makes_verified_records_and_shows_one_of_each_kind(tmp_path: Pa
     ):
         assert f"{family} · " in result.stdout
     assert "because: " in result.stdout
+    assert page.read_text().count("← **right**") >= 1

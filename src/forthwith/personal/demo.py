@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from forthwith.errors import ConfigError
 from forthwith.personal.compose import draft
 from forthwith.personal.fragment import DraftRecord
 from forthwith.personal.kb.build import build_kb
@@ -49,6 +50,19 @@ class Demo:
             and any(fragment.family == family and fragment.is_hard for fragment in made.fragments)
         ]
         return min(fitting, key=lambda pair: len(pair[1].state), default=None)
+
+    def pair(self, record_id: str | None = None) -> tuple[DraftRecord, RenderedRecord]:
+        """The record of that id; without one, the shortest that asks three questions.
+
+        Raises:
+            ConfigError: there is no such record.
+        """
+        if record_id is None:
+            return min(self.pairs, key=lambda pair: (-len(pair[0].fragments), len(pair[1].state)))
+        for pair in self.pairs:
+            if pair[0].planned.record_id == record_id:
+                return pair
+        raise ConfigError(f"no record {record_id!r}; ids go up to {self.pairs[-1][0].planned.record_id!r}", "record")
 
     def families(self) -> tuple[Family, ...]:
         """The kinds of question that occur."""

@@ -12,6 +12,12 @@ from forthwith.personal.snapshot import line_kind, snapshot_payload
 __all__ = ["EvidenceSpan", "evidence_spans", "record_page"]
 
 
+_INTRODUCTION = (
+    "The lines below were chosen first, and they decide the answers. The text was written from them afterwards; each value "
+    "that an answer rests on is found again in the text, shown in bold with whose value it is."
+)
+
+
 class EvidenceSpan(NamedTuple):
     """`state[start:end]` says a value that decides a question; `role` is whose value, `value` how we write it."""
 
@@ -44,6 +50,8 @@ def record_page(draft: DraftRecord, rendered: RenderedRecord) -> str:
     """A record in Markdown: what the knowledge base holds, the text, and each question with its evidence in bold."""
     payload = snapshot_payload(draft.snapshot)
     parts = [
+        "# One record, from the knowledge base to its questions",
+        _INTRODUCTION,
         f"## From the knowledge base: `{draft.planned.record_id}`",
         f"It is {payload['now']} in {payload['time_zone']}; the user is `{draft.planned.user_id}`.",
         "\n".join(_snapshot_lines(draft)),
@@ -117,7 +125,7 @@ def _quotes(rendered: RenderedRecord, qid: str) -> list[str]:
 
 def _bold(state: str, start: int, end: int, spans: list[EvidenceSpan]) -> str:
     pieces: list[str] = []
-    position = start
+    position = start + len(state[start:end]) - len(state[start:end].lstrip("*->•– "))  # a bullet of the text's own
     for span in spans:
         pieces += [state[position : span.start], f"**{state[span.start : span.end]}** *({span.role})*"]
         position = span.end

@@ -16,6 +16,8 @@ def demo(
     out: Annotated[Path | None, typer.Option(help="Keep world, knowledge base and records in this folder.")] = None,
     states: Annotated[int, typer.Option(min=1, help="How many records.")] = 200,
     seed: Annotated[int, typer.Option(help="Everything follows from it.")] = 20_260_930,
+    page: Annotated[Path | None, typer.Option(help="Also write one record as a Markdown page.")] = None,
+    record: Annotated[str | None, typer.Option(help="Which record that is, by its id.")] = None,
     whole: Annotated[  # noqa: FBT002
         bool, typer.Option("--whole", help="Show whole states, not only lines around the evidence.")
     ] = False,
@@ -29,6 +31,7 @@ def demo(
     from forthwith.cli.personal.record_view import show_question
     from forthwith.personal.benchmark_record import benchmark_record
     from forthwith.personal.demo import make_demo
+    from forthwith.personal.evidence import record_page
 
     console = Console(highlight=False, width=None if Console().is_terminal else 110)
     with tempfile.TemporaryDirectory() as scratch:
@@ -36,6 +39,8 @@ def demo(
     for family in made.families():
         if (pair := made.one_of(family)) is not None:
             show_question(console, *pair, family, whole=whole)
+    if page is not None:
+        page.write_text(record_page(*made.pair(record)), encoding="utf-8")
     if out is not None:
         lines = (json.dumps(benchmark_record(*pair), ensure_ascii=False) + "\n" for pair in made.pairs)
         (out / "demo.jsonl").write_text("".join(lines), encoding="utf-8")
