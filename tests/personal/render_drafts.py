@@ -71,6 +71,25 @@ THINGS = (
     "Night Cream",
     "Grill House",
 )
+HARD_MAKERS = (
+    "O'Brien & Co.",
+    "Pro-Line | Max",
+    '7" Classic, Inc.',
+    "A\u00b7B; C=D",
+    "Dr. Good's (2 Pack)",
+    "\u201cBest\u201d Ever!",
+    "Caf\u00e9 \u2192 Zo\u00eb",
+)
+HARD_THINGS = (
+    '12" Pan - 5.5 Qt, Black',
+    "Soap: $3 off? Yes. Really",
+    "Kibble, 30 lb. Bag",
+    "Lotion 100% Pure [New]",
+    "Size 9, 1,200 pcs",
+    "iPhone 12/13 case",
+    "Tea {loose} <leaf>",
+)
+"""Names as shops write them, with every mark that a notation or a sentence could trip over."""
 CATEGORIES = ("Pet Supplies", "Grocery", "Beauty", "Appliances", "Thai restaurant", "Pizza place")
 WORDS = [
     "cleared",
@@ -99,14 +118,18 @@ NOW = dt.datetime(2021, 6, 18, 14, 10)
 class DraftBuilder:
     """One random draft; `style_id` and `split` decide its look."""
 
-    def __init__(self, index: int, style_id: str, split: str = "dev", *, documents: bool = False) -> None:
+    def __init__(
+        self, index: int, style_id: str, split: str = "dev", *, documents: bool = False, hard_names: bool = False
+    ) -> None:
         self.rng = random.Random(f"draft-{index}")
         self.index, self.style_id, self.split, self.with_documents = index, style_id, split, documents
         self.count = 0
         self.names = self.rng.sample([f"{first} {last}" for first in FIRST for last in LAST], 7)
-        self.items = self.rng.sample([f"{maker} {thing}" for maker in MAKERS for thing in THINGS], 12)
+        makers, things = (HARD_MAKERS, HARD_THINGS) if hard_names else (MAKERS, THINGS)
+        self.items = self.rng.sample([f"{maker} {thing}" for maker in makers for thing in things], 12)
         self.days = sorted(self.rng.sample([dt.date(2019, 1, 3) + dt.timedelta(days=n) for n in range(800)], 40))
-        self.lines: dict[str, list] = {name: [] for name in ("profile", "memory", "rules", "preference_updates", "forget_requests", "contacts", "calendar", "notes")}  # fmt: skip
+        sections = "profile memory rules preference_updates forget_requests contacts calendar notes"
+        self.lines: dict[str, list] = {name: [] for name in sections.split()}
         self.fragments: list[Fragment] = []
         self.pending: list[Pending] = []
 
@@ -278,7 +301,8 @@ class DraftBuilder:
         if rng.random() < 0.3:
             detours.append(RoutingRule(self.line_id(), kind, rng.choice(SERVICES)))
         self.lines["rules"] += [*changes, *detours]
-        notes = [EntityNote(self.line_id(), "Marlow", kind, "Marlow Springs", "France" if kind == "city" else None, ("MRL",) if kind == "city" else ())]  # fmt: skip
+        country, airports = ("France", ("MRL",)) if kind == "city" else (None, ())
+        notes = [EntityNote(self.line_id(), "Marlow", kind, "Marlow Springs", country, airports)]
         if rng.random() < 0.3:
             notes.append(EntityNote(self.line_id(), "Marlow", "person", "Marlow Dean"))
         self.lines["notes"] += notes
@@ -287,7 +311,7 @@ class DraftBuilder:
             [rules.EntityMeaning(n.entity_kind, n.refers_to, n.country) for n in notes],
             [(d.entity_kind, rules.Dated(d.service, d.since)) for d in detours], connected, NOW.date(),
         )  # fmt: skip
-        options = list((*SERVICES, "ask_user"))
+        options = [*SERVICES, "ask_user"]
         rng.shuffle(options)
         body = EntityRequest("Marlow", dt.date(2021, 6, 24) if rng.random() < 0.5 else None)
         self.ask(
@@ -385,6 +409,8 @@ class DraftBuilder:
         self.ask("pick_option", "choice", "Request", body, options[0].option_id, [], options=options)
 
 
-def build_draft(index: int, style_id: str, split: str = "dev", *, documents: bool = False) -> DraftRecord:
+def build_draft(
+    index: int, style_id: str, split: str = "dev", *, documents: bool = False, hard_names: bool = False
+) -> DraftRecord:
     """The random draft of that number."""
-    return DraftBuilder(index, style_id, split, documents=documents).build()
+    return DraftBuilder(index, style_id, split, documents=documents, hard_names=hard_names).build()

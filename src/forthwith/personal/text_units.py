@@ -20,7 +20,10 @@ _SENTENCE_END = re.compile(
 _REFERS_BACK = re.compile(
     r"(?:(?:It|This|That|They|These|He|She|Now|Since then|From then on|After that)\b|这|它|现在|此后)"
 )
-_GLUE = "\x1f"
+_GLUE = "\ue000"
+"""Stands for a space that no sentence ends at; from the private use area, so no text holds it."""
+
+_CUTTABLE = re.compile(r"[.!?]\S*\s")
 
 
 @dataclass(slots=True)
@@ -49,12 +52,12 @@ class UnitIndex:
         """Cuts the text; strings in `whole` (quotations, names) are never cut."""
         self.pending: dict[str, TextUnit] = {}
         self._lines: list[list[TextUnit]] = []
-        glued = _glue(text, whole)
-        for paragraph in re.split(r"\n\s*\n", glued):
-            plain = self._take_pending(paragraph, labels)
-            joined = re.sub(r"\n    (?! *[-.~])", " ", plain)
-            for line in joined.split("\n"):
-                parts = [normalised(part.replace(_GLUE, " ")) for part in _SENTENCE_END.split(line)]
+        kept = [string for string in whole if _CUTTABLE.search(string)]
+        for paragraph in re.split(r"\n\s*\n", text):
+            joined = re.sub(r"\n    (?! *[-.~])", " ", paragraph)
+            lines = "\n".join(normalised(line) for line in joined.split("\n"))
+            for line in self._take_pending(_glue(lines, kept), labels).split("\n"):
+                parts = [part.replace(_GLUE, " ").strip() for part in _SENTENCE_END.split(line)]
                 self._lines.append([_unit(part) for part in parts if part])
 
     def _take_pending(self, paragraph: str, labels: Sequence[str]) -> str:
@@ -78,7 +81,8 @@ class UnitIndex:
                     yield first + second
 
 
-def _glue(text: str, whole: Iterable[str]) -> str:
-    for string in sorted({string for string in whole if re.search(r"[.!?]\S*\s", string)}, key=len, reverse=True):
-        text = text.replace(string, string.replace(" ", _GLUE))
+def _glue(text: str, strings: Iterable[str]) -> str:
+    for string in strings:
+        if string in text:
+            text = text.replace(string, string.replace(" ", _GLUE))
     return text

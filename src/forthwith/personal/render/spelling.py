@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 from functools import cache
 
+from forthwith.personal.anchor_text import normalised
 from forthwith.personal.fragment import Anchor
 from forthwith.personal.render.formats import Formats
 from forthwith.personal.render.grammar import Language, section_names, wording_share
@@ -50,8 +51,12 @@ def spellings(anchor: Anchor, formats: Formats) -> tuple[str, ...]:
 def find_spelling(anchor: Anchor, formats: Formats, phrases: Iterable[str]) -> tuple[str, str] | None:
     """The spelling that one of the phrases uses, and that phrase; None where no phrase says the anchor."""
     candidates = spellings(anchor, formats)
-    for phrase in phrases:
+    told = tuple(phrases)
+    for phrase in told:
         for text in candidates:
             if stands_alone(phrase, text):
                 return text, phrase
+    for phrase in told if anchor.kind == "text" else ():
+        if stands_alone(normalised(phrase), normalised(anchor.text)):
+            return anchor.text, phrase
     return None
