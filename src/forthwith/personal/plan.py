@@ -12,7 +12,7 @@ import json
 import math
 import multiprocessing
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from forthwith.errors import ConfigError, DataError
 from forthwith.personal.balance import schedule_cells, schedule_positions
 from forthwith.personal.compose import build_fragment, compose
 from forthwith.personal.determinism import seeded_rng
-from forthwith.personal.families.builders import DESIGNS
+from forthwith.personal.families.builders import designs_of
 from forthwith.personal.families.context import Cell, RankTally
 from forthwith.personal.families.option_sets import record_ranks
 from forthwith.personal.fragment import Fragment, PlannedFamily, PlannedRecord
@@ -111,7 +111,7 @@ def make_plan(kb: KnowledgeBase, config: PlanConfig, *, processes: int = 1, show
         raise ConfigError(f"the plan is for {config.split!r} and the knowledge base holds {kb.split!r}", "split")
     if len(kb.users) < MIN_CHUNK_USERS:
         raise DataError(f"the split {kb.split!r} has {len(kb.users)} users; at least {MIN_CHUNK_USERS} are needed")
-    outlines = _outlines(config)
+    outlines = _outlines(config, designs_of(kb))
     chunks = [outlines[start : start + CHUNK] for start in range(0, len(outlines), CHUNK)]
     pools = _pools(kb, config, len(chunks))
     if processes > 1 and len(chunks) > 1:
@@ -134,11 +134,11 @@ def _fingerprint(kb: KnowledgeBase, config: PlanConfig) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _outlines(config: PlanConfig) -> list[PlannedRecord]:
+def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> list[PlannedRecord]:
     """Records without users: every schedule is dealt out here, over the whole data set."""
     families = _families(config)
     counts: Counter[Family] = Counter(family for row in families for family in row)
-    slots = {family: iter(_slots(config, family, count)) for family, count in counts.items()}
+    slots = {family: iter(_slots(config, family, designs[family], count)) for family, count in counts.items()}
     styles = _styles(config)
     buried = _buried(config)
     return [
@@ -173,9 +173,9 @@ def _families(config: PlanConfig) -> list[tuple[Family, ...]]:
     return rows
 
 
-def _slots(config: PlanConfig, family: Family, count: int) -> list[PlannedFamily]:
+def _slots(config: PlanConfig, family: Family, design: Sequence[Cell], count: int) -> list[PlannedFamily]:
     name = (config.split, config.seed, family)
-    cells = schedule_cells(DESIGNS[family], count, seeded_rng("pd-cells", *name))
+    cells = schedule_cells(design, count, seeded_rng("pd-cells", *name))
     places = _places(cells, family, name)
     return [
         PlannedFamily(family, cell.variant, cell.scenario, cell.label, cell.is_hard, place, cell.size)

@@ -15,9 +15,13 @@ from forthwith.personal.families import (
 )
 from forthwith.personal.families.context import Cell, FamilyContext
 from forthwith.personal.fragment import Fragment
+from forthwith.personal.kb.knowledge import KnowledgeBase
 from forthwith.personal.vocabulary import Family
 
-__all__ = ["BUILDERS", "DESIGNS"]
+__all__ = ["BUILDERS", "DESIGNS", "designs_of"]
+
+MIN_WITH_TRAITS = 0.2
+"""Least share of users with an item of several known traits for questions about attributes."""
 
 BUILDERS: dict[Family, Callable[[FamilyContext], Fragment | None]] = {
     "apply_memory": apply_memory.build,
@@ -38,3 +42,12 @@ DESIGNS: dict[Family, tuple[Cell, ...]] = {
     "notify_level": notify_level.DESIGN,
     "pick_option": pick_option.DESIGN,
 }
+
+
+def designs_of(kb: KnowledgeBase) -> dict[Family, tuple[Cell, ...]]:
+    """The designs that a knowledge base can fill: without attribute questions where items have no traits."""
+    with_traits = sum(any(len(fact.traits) > 1 for fact in user.facts) for user in kb.users.values())
+    if with_traits >= MIN_WITH_TRAITS * len(kb.users):
+        return DESIGNS
+    cells = tuple(cell for cell in DESIGNS["forgotten_violation"] if cell.scenario != "attribute")
+    return {**DESIGNS, "forgotten_violation": cells}
