@@ -65,18 +65,16 @@ def build_family(question: Noul | Choice | Score, *, seed: str, include: Sequenc
     if strays := [key for key in include if key not in keys]:
         raise RequestError(f"include: {strays[0]!r} is not an option; options are {', '.join(map(repr, keys[:8]))}")
     wanted = [keys.index(key) for key in dict.fromkeys(include)]
-    match question:
-        case Noul():
-            siblings: dict[str, Question] = {"not": _negation(question), "true_or_false": _true_or_false(question)}
-            return Family("noul", 2, (), question, siblings)
-        case Choice():
-            asked = _pick(range(len(keys)), wanted, seed)
-            siblings = {f"is:{keys[index]}": _is_option(question, index) for index in asked}
-            return Family("choice", len(keys), asked, question, siblings)
-        case Score():
-            asked = _pick(range(1, len(keys)), [level for level in wanted if level], seed)
-            siblings = {f"at_least:{level}": _at_least(question, level) for level in asked}
-            return Family("score", len(keys), asked, question, siblings)
+    if isinstance(question, Noul):
+        siblings: dict[str, Question] = {"not": _negation(question), "true_or_false": _true_or_false(question)}
+        return Family("noul", 2, (), question, siblings)
+    if isinstance(question, Choice):
+        asked = _pick(range(len(keys)), wanted, seed)
+        siblings = {f"is:{keys[index]}": _is_option(question, index) for index in asked}
+        return Family("choice", len(keys), asked, question, siblings)
+    asked = _pick(range(1, len(keys)), [level for level in wanted if level], seed)
+    siblings = {f"at_least:{level}": _at_least(question, level) for level in asked}
+    return Family("score", len(keys), asked, question, siblings)
 
 
 def _pick(candidates: range, wanted: Sequence[int], seed: str) -> tuple[int, ...]:
