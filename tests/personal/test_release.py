@@ -158,3 +158,11 @@ def test_broken_lines_and_impossible_outputs_are_named(tmp_path: Path):
         release_file(source, source, KEY)
     with pytest.raises(DataError, match="cannot be read"):
         read_removals(tmp_path / "none.txt")
+
+
+def test_a_full_disk_is_said_and_leaves_no_half_release(tmp_path: Path):
+    source = _write(tmp_path / "dev.jsonl", [_record(number) for number in range(3)])
+    (tmp_path / "a.jsonl.partial").symlink_to("/dev/full")
+    with pytest.raises(DataError, match="cannot be written"):
+        release_file(source, tmp_path / "a.jsonl", KEY)
+    assert [path.name for path in tmp_path.iterdir()] == ["dev.jsonl"]
