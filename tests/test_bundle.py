@@ -52,7 +52,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_a_bundle_may_be_bare(tmp_path: Path) -> None:
     bundle = write_bundle(
-        tmp_path / "b", name="bare", version="1", base=BASE, readout="text", template_sha256="c" * 64, precision="float32"
+        tmp_path / "b",
+        name="bare",
+        version="1",
+        base=BASE,
+        readout="text",
+        template_sha256="c" * 64,
+        precision="float32",
     )
     assert (bundle.adapter, bundle.calibration, bundle.manifest.adapter_sha256) == (None, None, None)
 
@@ -93,7 +99,13 @@ def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(ArtifactError, match="is not empty"):
         write_bundle(
-            tmp_path / "bundle", name="x", version="1", base=BASE, readout="text", template_sha256="c", precision="float32"
+            tmp_path / "bundle",
+            name="x",
+            version="1",
+            base=BASE,
+            readout="text",
+            template_sha256="c",
+            precision="float32",
         )
 
 

@@ -45,14 +45,21 @@ def test_plain_json_records_and_requests_are_answered_alike() -> None:
     plain = {"state": "s", "questions": {"n": {"type": "noul", "instructions": "Lost?"}}}
     record = Record(id="r", state="s", questions={"n": Noul(instructions="Lost?")})
     first = run.decide("s", {"n": Noul(instructions="Lost?")})["n"].log_scores
-    for same in (run.decide(plain), run.decide(record), next(run.decide_many([plain])), next(run.decide_many([record]))):
+    for same in (
+        run.decide(plain),
+        run.decide(record),
+        next(run.decide_many([plain])),
+        next(run.decide_many([record])),
+    ):
         assert same["n"].log_scores.tolist() == first.tolist()
 
 
 def test_many_equal_one_by_one_whatever_the_batch() -> None:
     one_by_one = [model().decide(request) for request in requests(9)]
     for batch_tokens in (1, 300, 100_000):
-        for single, batched in zip(one_by_one, model().decide_many(requests(9), batch_tokens=batch_tokens), strict=True):
+        for single, batched in zip(
+            one_by_one, model().decide_many(requests(9), batch_tokens=batch_tokens), strict=True
+        ):
             for qid in QUESTIONS:
                 assert batched[qid].log_scores.tolist() == single[qid].log_scores.tolist()
 

@@ -1,5 +1,6 @@
 """Forthwith: an open, self-hosted engine for decision models.
 
+Example:
     from forthwith import Choice, Model, Noul
 
     model = Model.load()

@@ -67,7 +67,9 @@ class TokenTree:
     @cached_property
     def plain_size(self) -> int:
         """Tokens that one separate prompt for each read segment would take."""
-        return sum(self.starts[index] + len(self.segments[index].ids) for index in {read.segment for read in self.reads})
+        return sum(
+            self.starts[index] + len(self.segments[index].ids) for index in {read.segment for read in self.reads}
+        )
 
     def path(self, segment: int) -> Ids:
         """All tokens from the root to the end of a segment: the plain prompt of a leaf."""
@@ -153,10 +155,11 @@ class Encoder:
         missing = [text for text in texts if text not in known]
         encodings = self._plain.encode_batch_fast(missing, add_special_tokens=False) if missing else []
         found = {text: tuple(encoding.ids) for text, encoding in zip(missing, encodings, strict=True)}
-        if len(known) > _REMEMBERED_TEXTS:
-            known.clear()
-        known.update((text, ids) for text, ids in found.items() if len(text) <= _SHORT_TEXT)
-        return [found[text] if text in found else known[text] for text in texts]
+        wanted = [found[text] if text in found else known[text] for text in texts]
+        short = {text: ids for text, ids in found.items() if len(text) <= _SHORT_TEXT}
+        # A new dictionary, never an emptied one: another thread may be reading the old one.
+        self._short_texts = short if len(known) > _REMEMBERED_TEXTS else {**known, **short} if short else known
+        return wanted
 
     def _markup(self, text: str) -> Ids:
         return tuple(self._with_markup.encode(text, add_special_tokens=False).ids)
@@ -178,7 +181,7 @@ class Encoder:
                 text: str = self._chat.apply_chat_template(
                     messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
                 )
-            except Exception as error:  # noqa: BLE001 - Jinja templates raise anything, e.g. on a system role
+            except Exception as error:
                 failure: Exception | None = error
                 continue
             opening, found, closing = text.partition(_SENTINEL)

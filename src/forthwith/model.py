@@ -23,8 +23,8 @@ from forthwith.bundle import (
     read_calibration,
 )
 from forthwith.calibration import Binding, Calibration, softmax
-from forthwith.decision import Answer, Decision, Usage, confidence, verdict
 from forthwith.deciding import BATCH_TOKENS, Decided, Decider, decide_stream
+from forthwith.decision import Answer, Decision, Usage, confidence, verdict
 from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.encoding import Encoder, TokenTree
 from forthwith.engine.protocol import Engine, EngineIdentity, TreeReading
@@ -289,7 +289,9 @@ def load_decider(name: str | None = None, *, api_key: str | None = None, **optio
     """
     if name is None or not name.startswith(("systemone:", "http://", "https://")):
         return Model.load(name, **options)
-    unused = [option for option, value in options.items() if value is not None and option not in ("cache_dir", "progress")]
+    unused = [
+        option for option, value in options.items() if value is not None and option not in ("cache_dir", "progress")
+    ]
     if unused:
         raise ConfigError(f"a remote API takes no {unused[0]}; leave it out", unused[0])
     from forthwith.engine.systemone import SystemOneEngine

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from random_trees import random_tree
 
 from forthwith.encoding import TokenTree, TreeBuilder
 from forthwith.engine.execution import Executor, Findings
 from forthwith.engine.packing import RowBuilder
 from forthwith.testing import tiny_causal_model
-
-from random_trees import random_tree
 
 ATTENTION_ONLY = ["llama", "qwen3", "gemma3"]
 RECURRENT = ["qwen3_5", "qwen3_next"]

@@ -77,7 +77,9 @@ def test_an_adapter_that_changes_nothing_is_refused(tmp_path: Path) -> None:
 def test_misnamed_adapter_tensors_are_named_not_ignored(tmp_path: Path) -> None:
     base, adapter = base_folder(tmp_path / "base"), adapter_folder(tmp_path / "adapter")
     rename_tensors(adapter, "model.layers", "model.language_model.layers")
-    with pytest.raises(ArtifactError, match=r"16 of 16 adapter tensors have no place in the base .*language_model\.layers\.0"):
+    with pytest.raises(
+        ArtifactError, match=r"16 of 16 adapter tensors have no place in the base .*language_model\.layers\.0"
+    ):
         load_model(ModelSource(str(base), adapter=str(adapter), device="cpu"))
 
 

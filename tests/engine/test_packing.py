@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+from random_trees import random_tree
 
 from forthwith.encoding import TreeBuilder
 from forthwith.engine.packing import RowBuilder, child_segments, subtree_segments
-
-from random_trees import random_tree
 
 
 def small_tree(root: tuple[int, ...] = (1, 2)) -> TreeBuilder:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from random_trees import random_tree, tokens
 
 from forthwith.encoding import TreeBuilder
 from forthwith.engine.loading import LoadedModel
@@ -12,12 +13,12 @@ from forthwith.engine.transformers import ExecutionLimits, TransformersEngine
 from forthwith.errors import ContextTooLongError, EngineError
 from forthwith.testing import tiny_causal_model, tiny_encoder, tiny_tokenizer
 
-from random_trees import random_tree, tokens
-
 TREES = [random_tree(seed, root_tokens=20 + 5 * (seed % 3)) for seed in range(7)]
 
 
-def engine(shape: str = "llama", limits: ExecutionLimits | None = None, executor: str | None = None) -> TransformersEngine:
+def engine(
+    shape: str = "llama", limits: ExecutionLimits | None = None, executor: str | None = None
+) -> TransformersEngine:
     loaded = LoadedModel(
         model=tiny_causal_model(shape),
         encoder=tiny_encoder(),

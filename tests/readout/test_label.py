@@ -26,7 +26,8 @@ def by_label(values: dict[str, float]) -> ScriptedEngine:
 def test_labels_are_letters_words_and_digits() -> None:
     engine = by_label({"A": -1.0, "B": -2.0, "yes": -0.5, "no": -1.5, "0": -3.0, "1": -1.0})
     decision = Model(engine, ENCODER, LabelReadout()).decide(
-        "s", {"c": Choice(criteria={"x": None, "y": None}), "n": Noul(instructions="?"), "s": Score(criteria=["l", "h"])}
+        "s",
+        {"c": Choice(criteria={"x": None, "y": None}), "n": Noul(instructions="?"), "s": Score(criteria=["l", "h"])},
     )
     assert decision["c"].log_scores.tolist() == [-1.0, -2.0]
     assert decision["n"].log_scores.tolist() == [-1.5, -0.5]
@@ -60,7 +61,7 @@ def test_priors_are_read_once_for_equal_questions() -> None:
     engine = ScriptedEngine()
     model = Model(engine, ENCODER, LabelReadout(divide_prior=True))
     trees: list[int] = []
-    engine._before = lambda batch: trees.append(len(batch))  # noqa: SLF001 - counts what is asked
+    engine._before = lambda batch: trees.append(len(batch))
     for state in ("one", "two"):
         model.decide(state, {"q": Noul(instructions="?")})
     assert trees == [2, 1]
@@ -86,7 +87,8 @@ def test_too_many_options_for_the_tokenizer_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["branch", "label", "label(orders=3,log)", "label(orders=2,probability,prior)", "label(prior)", "skeleton", "text"]
+    "name",
+    ["branch", "label", "label(orders=3,log)", "label(orders=2,probability,prior)", "label(prior)", "skeleton", "text"],
 )
 def test_a_readout_is_found_by_its_own_name(name: str) -> None:
     assert readout_by_name(name).name == name

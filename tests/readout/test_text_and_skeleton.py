@@ -57,6 +57,8 @@ def test_a_skeleton_never_holds_an_answer_and_earlier_fields_ignore_later_ones()
 
 def test_more_options_than_symbols_are_refused_not_cut() -> None:
     model = Model(ScriptedEngine(), ENCODER, SkeletonReadout())
-    with pytest.raises(RequestError, match="questions.q.criteria: the skeleton readout has 62 symbols and this question 63"):
+    with pytest.raises(
+        RequestError, match=r"questions\.q\.criteria: the skeleton readout has 62 symbols and this question 63"
+    ):
         model.decide("s", {"q": Choice(criteria={str(i): None for i in range(63)})})
     assert len(model.decide("s", {"q": Choice(criteria={str(i): None for i in range(62)})})["q"].keys) == 62

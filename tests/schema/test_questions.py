@@ -58,7 +58,11 @@ def test_one_sided_criteria_are_enough_without_instructions() -> None:
             "questions.q.criteria.maybe",
             "is not a known field; remove it or check its spelling",
         ),
-        ({"type": "choice", "criteria": {"a": None}}, "questions.q.criteria", "a choice needs 2 to 255 options, found 1"),
+        (
+            {"type": "choice", "criteria": {"a": None}},
+            "questions.q.criteria",
+            "a choice needs 2 to 255 options, found 1",
+        ),
         (
             {"type": "choice", "criteria": {str(i): None for i in range(256)}},
             "questions.q.criteria",
@@ -111,7 +115,10 @@ def test_missing_parts_are_named_together() -> None:
 
 
 def test_option_names_must_be_valid_unicode() -> None:
-    assert "lone surrogate" in problems(ask({"type": "choice", "criteria": {"\ud800": None, "b": None}}))["questions.q.criteria"]
+    assert (
+        "lone surrogate"
+        in problems(ask({"type": "choice", "criteria": {"\ud800": None, "b": None}}))["questions.q.criteria"]
+    )
 
 
 def test_a_request_passes_through_unchanged() -> None:

@@ -103,7 +103,10 @@ def changed(payload: dict[str, Any], *path: str, value: Any) -> dict[str, Any]:
         (changed(OURS, "targets", "queue", "label", value="sales"), "targets.queue.label: 'sales' is not an option"),
         (changed(OURS, "targets", "heat", "label", value=3), "targets.heat.label: 3 is not an option"),
         (changed(OURS, "targets", "heat", "label", value=True), "targets.heat.label: True is not an option"),
-        (changed(OURS, "targets", "lost", "label", value="perhaps"), "targets.lost.label: 'perhaps' is neither yes nor no"),
+        (
+            changed(OURS, "targets", "lost", "label", value="perhaps"),
+            "targets.lost.label: 'perhaps' is neither yes nor no",
+        ),
         (changed(OURS, "targets", "gone", value={"label": "yes"}), "targets: 'gone' is not the id of a question"),
         (changed(OURS, "targets", "lost", value="yes"), "targets.lost: must be an object with label"),
         (changed(OURS, "targets", value=["yes"]), "targets: must be an object"),
@@ -112,7 +115,10 @@ def changed(payload: dict[str, Any], *path: str, value: Any) -> dict[str, Any]:
         (changed(OURS, "targets", "queue", "distribution", value={"refund": 0}), "the shares sum to 0"),
         (changed(OURS, "targets", "queue", "distribution", value={}), "a distribution must be an object"),
         (changed(OURS, "targets", "queue", "distribution", value={"sales": 1}), "'sales' is not an option"),
-        (changed(OURS, "questions", "lost", "criteria", value={"maybe": "x"}), "criteria: 'maybe' is neither yes nor no"),
+        (
+            changed(OURS, "questions", "lost", "criteria", value={"maybe": "x"}),
+            "criteria: 'maybe' is neither yes nor no",
+        ),
         (changed(OURS, "questions", "lost", value=3), "questions.lost: must be an object, not a number"),
         ({"questions": {}}, "state: is missing"),
     ],

@@ -20,7 +20,9 @@ __all__ = ["decide"]
 
 
 def decide(
-    file: Annotated[str, typer.Argument(help="A JSON request, a JSONL file of records (.gz too), or - for standard input.")],
+    file: Annotated[
+        str, typer.Argument(help="A JSON request, a JSONL file of records (.gz too), or - for standard input.")
+    ],
     model: ModelName = None,
     adapter: Adapter = None,
     readout: Readout = None,

@@ -33,7 +33,9 @@ Readout = Annotated[
 ]
 Calibration = Annotated[Path | None, typer.Option(help="A calibration file for exactly this model and readout.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, …. Default: CUDA where there is one.")]
-Precision = Annotated[str | None, typer.Option(help="float32, bfloat16 or float16. Default: what the bundle was fitted in.")]
+Precision = Annotated[
+    str | None, typer.Option(help="float32, bfloat16 or float16. Default: what the bundle was fitted in.")
+]
 CacheDir = Annotated[Path | None, typer.Option(help="Where the default model is kept.")]
 
 

@@ -47,11 +47,15 @@ def show(
         if calibration.noul_bias:
             table.add_row("[bold]yes/no bias[/bold]", f"{calibration.noul_bias:+.3f}")
         if calibration.thresholds is not None:
-            table.add_row("[bold]thresholds[/bold]", _thresholds(calibration.thresholds.by_family | calibration.thresholds.by_type))
+            table.add_row(
+                "[bold]thresholds[/bold]",
+                _thresholds(calibration.thresholds.by_family | calibration.thresholds.by_type),
+            )
     console.print(table)
 
 
 def _thresholds(thresholds: dict[str, float | None]) -> str:
     return ", ".join(
-        f"{family} {'ask always' if value is None else format(value, '.3f')}" for family, value in sorted(thresholds.items())
+        f"{family} {'ask always' if value is None else format(value, '.3f')}"
+        for family, value in sorted(thresholds.items())
     )

@@ -47,7 +47,9 @@ class Executor:
         self._windows = _sliding_windows(model.config.get_text_config())
         self._head = model.get_output_embeddings()
         forward = inspect.signature(model.get_base_model().forward if hasattr(model, "peft_config") else model.forward)
-        self._cache_name = "cache" if "cache" in forward.parameters else "past_key_values"  # renamed in transformers 5.2x
+        self._cache_name = (
+            "cache" if "cache" in forward.parameters else "past_key_values"
+        )  # renamed in transformers 5.2x
 
     def run_plain(self, trees: Sequence[TokenTree], findings: Findings, batch_tokens: int) -> None:
         """One ordinary causal prompt for each segment that is read, padded on the right, longest first."""
@@ -89,7 +91,6 @@ class Executor:
 
     def encode_root(self, tree_index: int, trees: Sequence[TokenTree], findings: Findings) -> Any:
         """Read a tree's root and whatever is read inside it; gives the key-value cache behind it."""
-        tree = trees[tree_index]
         cache = DynamicCache(config=self.model.config) if self.has_recurrent_layers else DynamicCache()
         return self._extend(tree_index, trees, 0, cache, findings)
 

@@ -104,7 +104,9 @@ def _load_base(source: ModelSource, precision: str) -> tuple[Any, Any, list[Path
     elif path.is_dir():
         place, files = str(path), sorted(path.glob("*.safetensors"))
         if not files:
-            raise ArtifactError(f"{path} holds no *.safetensors file; point to a model folder, a .gguf file or a hub id")
+            raise ArtifactError(
+                f"{path} holds no *.safetensors file; point to a model folder, a .gguf file or a hub id"
+            )
     else:
         place, files = _hub_snapshot(source)
     tokenizer_options = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
@@ -124,7 +126,9 @@ def _hub_snapshot(source: ModelSource) -> tuple[str, list[Path]]:
 
     try:
         place = snapshot_download(
-            source.base, revision=source.revision, allow_patterns=["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
+            source.base,
+            revision=source.revision,
+            allow_patterns=["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"],
         )
     except HFValidationError as error:
         raise UnknownModelError(source.base) from error
@@ -146,7 +150,9 @@ def _with_adapter(model: Any, folder: Path, base: str) -> Any:
 
     weights = folder / "adapter_model.safetensors"
     if not weights.is_file() or not (folder / "adapter_config.json").is_file():
-        raise ArtifactError(f"{folder} is no adapter folder; it needs adapter_config.json and adapter_model.safetensors")
+        raise ArtifactError(
+            f"{folder} is no adapter folder; it needs adapter_config.json and adapter_model.safetensors"
+        )
     probe = torch.arange(1, 9)[None]
     with torch.inference_mode():
         before = model(input_ids=probe).logits.float()
@@ -165,7 +171,9 @@ def _with_adapter(model: Any, folder: Path, base: str) -> Any:
             " the adapter was made for a model with other module names"
         )
     if missing := sorted(placed - stored):
-        raise ArtifactError(f"the adapter {folder} lacks {len(missing)} tensors that its config asks for: {missing[0]!r}")
+        raise ArtifactError(
+            f"the adapter {folder} lacks {len(missing)} tensors that its config asks for: {missing[0]!r}"
+        )
     merged = adapted.merge_and_unload()
     with torch.inference_mode():
         after = merged(input_ids=probe).logits.float()
@@ -180,4 +188,3 @@ def weights_sha256(files: Iterable[Path]) -> str:
     if len(hashes) == 1:
         return hashes[0]
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
-

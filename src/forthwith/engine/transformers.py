@@ -166,7 +166,9 @@ class TransformersEngine:
                 if not _is_out_of_memory(error):
                     raise EngineError(f"the model failed: {error}") from error
                 if size <= 1:
-                    raise EngineError("out of memory even for the smallest batch; use a smaller model or state") from error
+                    raise EngineError(
+                        "out of memory even for the smallest batch; use a smaller model or state"
+                    ) from error
                 size //= 2
                 self.prefix_cache.clear()
             gc.collect()
@@ -213,5 +215,6 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error) or "can't allocate" in str(error)
-
+    return (
+        isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error) or "can't allocate" in str(error)
+    )

@@ -16,7 +16,15 @@ from typing import Any, cast
 from forthwith.errors import ArtifactError
 from forthwith.schema import Choice, Noul, Score, option_descriptions, option_keys
 
-__all__ = ["CONTENT_FREE_STATE", "Template", "instructions_text", "load_template", "noul_criteria", "option_text", "render_content"]
+__all__ = [
+    "CONTENT_FREE_STATE",
+    "Template",
+    "instructions_text",
+    "load_template",
+    "noul_criteria",
+    "option_text",
+    "render_content",
+]
 
 CONTENT_FREE_STATE = "N/A"
 """The state that prior corrections are measured under."""
@@ -107,12 +115,12 @@ def _neutral(text: str) -> str:
 def _lines(content: object, indent: str = "") -> list[str]:
     if isinstance(content, dict):
         lines: list[str] = []
-        for key, value in cast(dict[str, Any], content).items():
+        for key, value in cast("dict[str, Any]", content).items():
             lines.extend(_member(f"{indent}{key}:", value, indent))
         return lines
     if isinstance(content, list):
         lines = []
-        for value in cast(list[Any], content):
+        for value in cast("list[Any]", content):
             lines.extend(_member(f"{indent}-", value, indent))
         return lines
     return [f"{indent}{_scalar(content)}"]
@@ -120,7 +128,7 @@ def _lines(content: object, indent: str = "") -> list[str]:
 
 def _member(head: str, value: object, indent: str) -> list[str]:
     if isinstance(value, dict | list) and value:
-        return [head, *_lines(cast(object, value), indent + "  ")]
+        return [head, *_lines(cast("object", value), indent + "  ")]
     text = "" if isinstance(value, dict | list) else _scalar(value)
     if "\n" in text:
         return [head, *(f"{indent}  {line}" for line in text.split("\n"))]

@@ -7,7 +7,16 @@ from forthwith.readout.protocol import Plan, Readout, Scores
 from forthwith.readout.skeleton import SkeletonReadout
 from forthwith.readout.text import TextReadout
 
-__all__ = ["BranchReadout", "LabelReadout", "Plan", "Readout", "Scores", "SkeletonReadout", "TextReadout", "readout_by_name"]
+__all__ = [
+    "BranchReadout",
+    "LabelReadout",
+    "Plan",
+    "Readout",
+    "Scores",
+    "SkeletonReadout",
+    "TextReadout",
+    "readout_by_name",
+]
 
 
 def readout_by_name(name: str) -> Readout:

@@ -75,9 +75,7 @@ class SkeletonReadout:
             form += placeholder
         segment = tree.add(form)
         reads = [tree.read(segment, candidates, offset) for offset, candidates in offsets]
-        places = {
-            qid: _Field(read, count) for qid, read, count in zip(request.questions, reads, counts, strict=True)
-        }
+        places = {qid: _Field(read, count) for qid, read, count in zip(request.questions, reads, counts, strict=True)}
         return Plan((tree.build(),), places)
 
     def scores(

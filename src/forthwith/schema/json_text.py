@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, cast
 
 from forthwith.errors import RequestError
 
@@ -32,7 +32,9 @@ def parse_json(text: str | bytes) -> JsonValue:
         except UnicodeDecodeError as error:
             raise RequestError(f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}") from error
     try:
-        value: JsonValue = json.loads(text, object_pairs_hook=_object_without_duplicates, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(
+            text, object_pairs_hook=_object_without_duplicates, parse_constant=_refuse_constant
+        )
     except json.JSONDecodeError as error:
         raise RequestError(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
@@ -54,21 +56,27 @@ def check_json_value(value: object, place: str = "value") -> None:
         item, where, depth = stack.pop()
         if depth > MAX_DEPTH:
             raise RequestError(f"{place} is nested deeper than {MAX_DEPTH} levels; flatten it")
-        if isinstance(item, str):
-            _check_text(item, where)
-        elif isinstance(item, float):
-            if not math.isfinite(item):
-                raise RequestError(f"{where} is {item!r}; JSON has no such number, send text or leave it out")
-        elif isinstance(item, dict):
-            for key, member in item.items():  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(item, dict):
+            for key, member in cast("dict[object, object]", item).items():
                 if not isinstance(key, str):
                     raise RequestError(f"{where} has the member name {key!r}; names must be strings")
                 _check_text(key, where)
-                stack.append((member, f"{where}.{key}", depth + 1))  # pyright: ignore[reportUnknownArgumentType]
+                stack.append((member, f"{where}.{key}", depth + 1))
         elif isinstance(item, list):
-            stack.extend((member, f"{where}[{index}]", depth + 1) for index, member in enumerate(item))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        elif item is not None and not isinstance(item, bool | int):
-            raise RequestError(f"{where} is a {type(item).__name__}; use strings, numbers, lists and dicts")
+            members = cast("list[object]", item)
+            stack.extend((member, f"{where}[{index}]", depth + 1) for index, member in enumerate(members))
+        else:
+            _check_scalar(item, where)
+
+
+def _check_scalar(item: object, where: str) -> None:
+    if isinstance(item, str):
+        _check_text(item, where)
+    elif isinstance(item, float):
+        if not math.isfinite(item):
+            raise RequestError(f"{where} is {item!r}; JSON has no such number, send text or leave it out")
+    elif item is not None and not isinstance(item, bool | int):
+        raise RequestError(f"{where} is a {type(item).__name__}; use strings, numbers, lists and dicts")
 
 
 def _check_text(text: str, where: str) -> None:
@@ -76,7 +84,9 @@ def _check_text(text: str, where: str) -> None:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise RequestError(f"{where} holds a lone surrogate at character {error.start}; send valid Unicode") from error
+            raise RequestError(
+                f"{where} holds a lone surrogate at character {error.start}; send valid Unicode"
+            ) from error
 
 
 def _object_without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

@@ -34,12 +34,12 @@ MAX_LEVELS = 10
 
 def _check_content(value: object) -> object:
     if not isinstance(value, str | dict | list):
-        raise ValueError(f"must be a string, an object or an array, not {_json_type(value)}")
+        raise ValueError(f"must be a string, an object or an array, not {_json_type(value)}")  # noqa: TRY004 - Pydantic collects ValueErrors
     try:
-        check_json_value(cast(object, value), "the value")
+        check_json_value(cast("object", value), "the value")
     except RequestError as error:
         raise ValueError(str(error)) from error
-    return cast(object, value)
+    return cast("object", value)
 
 
 Content = Annotated[str | dict[str, Any] | list[Any], BeforeValidator(_check_content)]
@@ -200,7 +200,12 @@ def _problem(detail: dict[str, Any]) -> FieldProblem:
 
 
 _TYPES = ("noul", "choice", "score")
-_UNION_PARTS = ("str", "dict[str,any]", "list[any]", "function-before[_check_content(), union[str,dict[str,any],list[any]]]")
+_UNION_PARTS = (
+    "str",
+    "dict[str,any]",
+    "list[any]",
+    "function-before[_check_content(), union[str,dict[str,any],list[any]]]",
+)
 
 
 def _json_type(value: object) -> str:

@@ -21,7 +21,16 @@ from forthwith.errors import DataError, RequestError
 from forthwith.schema.json_text import parse_json
 from forthwith.schema.questions import Choice, Noul, Question, Request, Score, _Frozen, option_keys, parse_request
 
-__all__ = ["AMBIGUITY_TOLERANCE", "BadLine", "Record", "Target", "iter_records", "parse_record", "read_records", "records_from_stream"]
+__all__ = [
+    "AMBIGUITY_TOLERANCE",
+    "BadLine",
+    "Record",
+    "Target",
+    "iter_records",
+    "parse_record",
+    "read_records",
+    "records_from_stream",
+]
 
 AMBIGUITY_TOLERANCE = 1e-9
 """Two shares this close are a tie."""
@@ -213,14 +222,17 @@ def _open(path: Path) -> IO[bytes]:
 
 def _read_line(path: Path, number: int, line: bytes) -> Record | BadLine:
     try:
-        payload = parse_json(line)
-        if not isinstance(payload, dict):
-            raise RequestError("a record must be an object")
-        return parse_record(payload, fallback_id=f"line-{number}")
+        return parse_record(_as_object(parse_json(line)), fallback_id=f"line-{number}")
     except RequestError as error:
         problem = DataError(str(error), path, number)
         problem.__cause__ = error
         return BadLine(path, number, problem)
+
+
+def _as_object(payload: object) -> dict[str, Any]:
+    if not isinstance(payload, dict):
+        raise RequestError("a record must be an object")
+    return payload  # pyright: ignore[reportUnknownVariableType]
 
 
 def _iter_parquet(path: Path) -> Iterator[Record | BadLine]:
