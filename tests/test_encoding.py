@@ -34,6 +34,13 @@ def test_many_texts_at_once_equal_one_by_one(texts: list[str]) -> None:
     assert ENCODER.texts(texts) == [Encoder(tiny_tokenizer()).text(text) for text in texts]
 
 
+def test_remembered_texts_survive_the_moment_they_are_forgotten() -> None:
+    encoder = tiny_encoder()
+    encoder.texts([str(number) for number in range(20_001)])
+    assert encoder.texts(["7", "a new text"]) == [ENCODER.text("7"), ENCODER.text("a new text")]
+    assert encoder.texts(["7", "8"]) == [ENCODER.text("7"), ENCODER.text("8")]
+
+
 def test_a_model_without_chat_template_gets_a_plain_frame() -> None:
     tokenizer = tiny_tokenizer()
     tokenizer.chat_template = None

@@ -156,9 +156,9 @@ class Encoder:
         encodings = self._plain.encode_batch_fast(missing, add_special_tokens=False) if missing else []
         found = {text: tuple(encoding.ids) for text, encoding in zip(missing, encodings, strict=True)}
         wanted = [found[text] if text in found else known[text] for text in texts]
-        short = {text: ids for text, ids in found.items() if len(text) <= _SHORT_TEXT}
-        # A new dictionary, never an emptied one: another thread may be reading the old one.
-        self._short_texts = short if len(known) > _REMEMBERED_TEXTS else {**known, **short} if short else known
+        if len(known) > _REMEMBERED_TEXTS:
+            known = self._short_texts = {}  # a new one, not emptied: another thread may be reading the old one
+        known.update((text, ids) for text, ids in found.items() if len(text) <= _SHORT_TEXT)
         return wanted
 
     def _markup(self, text: str) -> Ids:
