@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import NamedTuple
 
 from forthwith.personal.families.context import Cell, FamilyContext, contact_line, memory_line, required
 from forthwith.personal.fragment import Fragment, QuestionSpec
@@ -47,6 +48,20 @@ def build(ctx: FamilyContext) -> Fragment | None:
     )
     if str(label).lower() != ctx.slot.label:
         return None
+    return _fragment(ctx, _Case(fact, note, request, lines), label=str(label).lower())
+
+
+class _Case(NamedTuple):
+    """The user's fact, the note in question, the request, and other notes shown."""
+
+    fact: Fact
+    note: MemoryFact
+    request: TasteRequest
+    lines: tuple[MemoryFact, ...]
+
+
+def _fragment(ctx: FamilyContext, case: _Case, *, label: str) -> Fragment:
+    fact, note, request, lines = case
     pending = ctx.pending("Request", request)
     whom = request.for_whom or note.owner
     contacts = tuple(contact_line(person) for person in ctx.user.habits.people if person.name == whom)
@@ -56,14 +71,14 @@ def build(ctx: FamilyContext) -> Fragment | None:
         variant="clean",
         scenario=ctx.slot.scenario,
         question=QuestionSpec("apply_memory", "noul", pending.label, note_date=note.date),
-        label=str(label).lower(),
+        label=label,
         soft=None,
         required=required((note, pending, *lines)),
         forbidden=(),
         rule_path=(
             f"the note of {note.date} is about {note.category}, owner {note.owner or 'user'}",
             f"the request is about {request.category}, for {request.for_whom or 'user'}",
-            f"counts: {str(label).lower()}",
+            f"counts: {label}",
         ),
         pending=pending,
         needed_facts=frozenset({fact.fact_id}),

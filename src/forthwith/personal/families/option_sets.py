@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from forthwith.personal.families.context import RankTally
 from forthwith.personal.kb.catalogue import Catalogue
 
-__all__ = ["CANDIDATES", "FEATURES", "OptionSets", "choose_set", "record_ranks", "sample_sets"]
+__all__ = ["CANDIDATES", "FEATURES", "Ingredients", "OptionSets", "choose_set", "record_ranks", "sample_sets"]
 
 FEATURES = ("price", "popularity", "medoid", "centroid", "name_length")
 """What a guesser could go by without reading the state."""
@@ -50,14 +50,23 @@ class OptionSets:
         return tuple((int(a), int(b)) for a, b in zip(self.below[index], self.tied[index], strict=True))
 
 
-def sample_sets(
-    rng: np.random.Generator, catalogue: Catalogue, target: int, fixed: list[int], pool: IntArray, wanted: int
-) -> OptionSets:
-    """Up to `CANDIDATES` sets of the target, the fixed rows and `wanted` rows of the pool, all names distinct.
+@dataclass(frozen=True)
+class Ingredients:
+    """What option sets are made of: the target, rows that every set holds, and `wanted` rows of a pool."""
+
+    target: int
+    fixed: list[int]
+    pool: IntArray
+    wanted: int
+
+
+def sample_sets(rng: np.random.Generator, catalogue: Catalogue, parts: Ingredients) -> OptionSets:
+    """Up to `CANDIDATES` sets, all names distinct.
 
     A third of the sets is drawn from the whole pool, a third with a random number of cheaper options, a third with a
     random number of less popular ones, so that every rank of the target can occur.
     """
+    target, pool, wanted = parts.target, parts.pool, parts.wanted
     drawn = np.concatenate(
         [
             pool[rng.integers(0, len(pool), (CANDIDATES // 3, wanted))],
@@ -65,7 +74,7 @@ def sample_sets(
             _directed(rng, catalogue.popularity[pool].astype(float), float(catalogue.popularity[target]), pool, wanted),
         ]
     )
-    head = np.tile(np.array([target, *fixed], dtype=np.int64), (len(drawn), 1))
+    head = np.tile(np.array([target, *parts.fixed], dtype=np.int64), (len(drawn), 1))
     rows = np.concatenate([head, drawn], axis=1)
     keep = [index for index, row in enumerate(rows) if _names_differ(catalogue, row)]
     return _ranked(catalogue, rows[keep])

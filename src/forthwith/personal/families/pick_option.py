@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forthwith.personal.families.anchors import anchors_of
 from forthwith.personal.families.context import Cell, FamilyContext, memory_line, required
-from forthwith.personal.families.option_sets import choose_set, sample_sets
+from forthwith.personal.families.option_sets import Ingredients, choose_set, sample_sets
 from forthwith.personal.fragment import Fragment, QuestionSpec
 from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import BudgetLimit, OpinionFlip, PreferenceLine
@@ -73,7 +73,7 @@ def _options(ctx: FamilyContext, row: int) -> _Options | None:
     if len(pool) < max(3 * wanted, MIN_POOL):
         return None
     rng = np.random.Generator(np.random.PCG64(ctx.rng.getrandbits(64)))
-    sets = sample_sets(rng, catalogue, row, fixed, pool, wanted)
+    sets = sample_sets(rng, catalogue, Ingredients(row, fixed, pool, wanted))
     if ctx.kb.world_seed is not None:
         sets = sets.where(_is_picked(ctx, rng, sets.rows, ctx.kb.world_seed))
     if len(sets.rows) == 0:

@@ -96,8 +96,7 @@ def _product_shelf(seed: int, kind: Kind, count: int) -> Shelf:
             continue
         taken.add(name)
         price = round(kind.price * math.exp(rng.gauss(0, 0.35)), 2)
-        attributes = {"department": kind.department, "traits": list(traits)}
-        items.append(_item(rng, kind, len(items), name, traits, None, {"price": price}, attributes))
+        items.append(_item(rng, kind, len(items), _Draw(name, traits, None, price, None)))
     return Shelf("product", kind.category, None, tuple(items))
 
 
@@ -112,36 +111,41 @@ def _restaurant_shelf(seed: int, kind: Kind, city: str, count: int) -> Shelf:
         taken.add(name)
         level = min(4, max(1, round(kind.price + rng.gauss(0, 0.7))))
         traits = _traits(rng, kind)
-        attributes = {"department": kind.department, "traits": list(traits), "categories": [kind.category]}
-        items.append(_item(rng, kind, len(items), name, traits, city, {"price_level": level}, attributes))
+        items.append(_item(rng, kind, len(items), _Draw(name, traits, city, None, level)))
     return Shelf("restaurant", kind.category, city, tuple(items))
 
 
-def _item(
-    rng: random.Random,
-    kind: Kind,
-    index: int,
-    name: str,
-    traits: tuple[str, ...],
-    city: str | None,
-    price: dict[str, Any],
-    attributes: dict[str, Any],
-) -> ShelfItem:
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """What is drawn for one item; one of the two prices is None."""
+
+    name: str
+    traits: tuple[str, ...]
+    city: str | None
+    price: float | None
+    price_level: int | None
+
+
+def _item(rng: random.Random, kind: Kind, index: int, drawn: _Draw) -> ShelfItem:
+    city = drawn.city
+    attributes: dict[str, Any] = {"department": kind.department, "traits": list(drawn.traits)}
+    if kind.domain == "restaurant":
+        attributes["categories"] = [kind.category]
     place = "" if city is None else f":{city.lower()}"
     item_id = f"syn:{kind.category.replace(' ', '-').lower()}{place}:{index}"
     row = {
         "item_id": item_id,
         "domain": kind.domain,
-        "name": name,
+        "name": drawn.name,
         "category": kind.category,
-        "price": price.get("price"),
-        "price_level": price.get("price_level"),
+        "price": drawn.price,
+        "price_level": drawn.price_level,
         "attributes": json.dumps(attributes, sort_keys=True),
         "city": city,
         "popularity": max(1, round(math.exp(rng.gauss(4.5, 1.1)))),
         "source": "synthetic",
     }
-    return ShelfItem(item_id, name, traits, rng.gauss(0, 0.35), row)
+    return ShelfItem(item_id, drawn.name, drawn.traits, rng.gauss(0, 0.35), row)
 
 
 def make_places(seed: int, cities: int, airports: int = 240) -> dict[str, list[dict[str, Any]]]:
