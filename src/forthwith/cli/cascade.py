@@ -28,8 +28,9 @@ def cascade(
     from forthwith.evaluation.align import align_files
     from forthwith.evaluation.calibrate import calibration_for
     from forthwith.evaluation.cascade import CascadeOptions, cascade_questions, measure_cascade
-    from forthwith.evaluation.checkpoint import read_meta
+    from forthwith.evaluation.checkpoint import model_names
 
+    names = model_names([first, second])
     questions = cascade_questions(
         align_files(first, data),
         align_files(second, data),
@@ -41,8 +42,8 @@ def cascade(
     )
     report = measure_cascade(
         questions,
-        first=read_meta(first).fingerprint.model,
-        second=read_meta(second).fingerprint.model,
+        first=names[0],
+        second=names[1],
         options=CascadeOptions(error_usd=error_usd),
     )
     _show(report)

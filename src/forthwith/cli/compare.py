@@ -30,18 +30,20 @@ def compare(
 
     from forthwith.evaluation.align import AlignConfig, align_files
     from forthwith.evaluation.calibrate import check_data
-    from forthwith.evaluation.checkpoint import read_meta
+    from forthwith.evaluation.checkpoint import model_names
     from forthwith.evaluation.compare import CompareOptions, Contender
     from forthwith.evaluation.compare import compare as run
 
     config = AlignConfig(cluster_by="state" if by_state else "user")
 
-    def contender(path: Path) -> Contender:
+    files = [preds, *baseline]
+    for path in files:
         check_data(data, path)
-        return Contender(read_meta(path).fingerprint.model, align_files(path, data, config))
-
+    contenders = [
+        Contender(name, align_files(path, data, config)) for name, path in zip(model_names(files), files, strict=True)
+    ]
     options = CompareOptions(n_resamples=resamples, seed=seed, margin=margin)
-    results = run(contender(preds), [contender(path) for path in baseline], options)
+    results = run(contenders[0], contenders[1:], options)
     _show(results)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,16 @@ from forthwith.calibration import Binding
 from forthwith.errors import ArtifactError, ConfigError, DataError
 from forthwith.evaluation.predictions import Prediction
 
-__all__ = ["Fingerprint", "PredictionFile", "PredictionMeta", "Refusal", "file_sha256", "meta_path", "read_meta"]
+__all__ = [
+    "Fingerprint",
+    "PredictionFile",
+    "PredictionMeta",
+    "Refusal",
+    "file_sha256",
+    "meta_path",
+    "model_names",
+    "read_meta",
+]
 
 
 class Fingerprint(BaseModel):
@@ -109,6 +118,19 @@ def read_meta(predictions: str | Path) -> PredictionMeta:
     if meta is None:
         raise ArtifactError(f"{meta_path(predictions)} is missing, so what {predictions} belongs to is unknown")
     return meta
+
+
+def model_names(predictions: Sequence[str | Path]) -> list[str]:
+    """What to call the models of several prediction files: the model's name, or the file's where two share one.
+
+    Raises:
+        ArtifactError: a sidecar is missing or broken.
+    """
+    models = [read_meta(path).fingerprint.model for path in predictions]
+    return [
+        model if models.count(model) == 1 else Path(path).name.removesuffix(".jsonl")
+        for path, model in zip(predictions, models, strict=True)
+    ]
 
 
 class PredictionFile:

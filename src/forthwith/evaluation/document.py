@@ -16,7 +16,7 @@ from forthwith.calibration import Binding, Thresholds
 from forthwith.errors import ArtifactError, ConfigError
 from forthwith.evaluation.align import AlignConfig, align
 from forthwith.evaluation.calibrate import calibration_for, check_data
-from forthwith.evaluation.checkpoint import file_sha256, read_meta
+from forthwith.evaluation.checkpoint import file_sha256, model_names, read_meta
 from forthwith.evaluation.compare import CompareOptions, Comparison, Contender, compare
 from forthwith.evaluation.error_texts import ErrorText, error_texts
 from forthwith.evaluation.measure import MeasureConfig, evaluate
@@ -149,12 +149,8 @@ def read_evaluation(folder: str | Path) -> Evaluation:
 
 
 def _names(files: Sequence[ModelFiles]) -> list[str]:
-    """Given names, else models' names, else (where two models share one) the names of their prediction files."""
-    models = [read_meta(each.predictions).fingerprint.model for each in files]
-    names = [
-        each.name or (model if models.count(model) == 1 else each.predictions.name.split(".")[0])
-        for each, model in zip(files, models, strict=True)
-    ]
+    found = model_names([each.predictions for each in files])
+    names = [each.name or name for each, name in zip(files, found, strict=True)]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"two models go by the name {repeated[0]!r}; give each a name of its own", "name")
     return names

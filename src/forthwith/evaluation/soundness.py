@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from forthwith.evaluation.align import AlignConfig, AlignedQuestions, align, align_files
 from forthwith.evaluation.blind import BlindResult, shortcut_accuracy, state_blind_accuracy, usual_shortcuts
 from forthwith.evaluation.calibrate import check_data
-from forthwith.evaluation.checkpoint import read_meta
+from forthwith.evaluation.checkpoint import model_names
 from forthwith.evaluation.columns import question_columns
 from forthwith.evaluation.compare import check_same_questions
 from forthwith.evaluation.predictions import Prediction
@@ -87,7 +87,7 @@ def check_validity(
     for path in predictions:
         check_data(data, path)
     aligned = [align_files(path, data, config) for path in predictions]
-    names = [read_meta(path).fingerprint.model for path in predictions]
+    names = model_names(predictions)
     for name, other in zip(names[1:], aligned[1:], strict=True):
         check_same_questions(aligned[0], other, (names[0], name))
     main = aligned[0] if aligned else align(_uniform(records), records, config)
