@@ -91,9 +91,10 @@ def _fragment(ctx: FamilyContext, case: _Case, *, label: str) -> Fragment:
 def _own_request(ctx: FamilyContext, fact: Fact) -> TasteRequest:
     if ctx.slot.label == "true":
         return TasteRequest(fact.domain, fact.category, fact.city)
-    # false: the other domain as often as the own one, so that the kind of request tells nothing
-    other: Domain = "restaurant" if fact.domain == "product" else "product"
-    domain = other if ctx.rng.random() < 0.5 and ctx.kb.catalogue.categories.get(other) else fact.domain
+    # false: domains in the proportions in which true requests come, so that the kind of request tells nothing
+    domain: Domain = "product" if ctx.rng.random() < ctx.kb.product_share else "restaurant"
+    if not ctx.kb.catalogue.categories.get(domain):
+        domain = fact.domain
     return TasteRequest(domain, _other_category(ctx, domain, fact.category), _city(ctx, domain))
 
 

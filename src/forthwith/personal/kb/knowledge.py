@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,11 @@ class KnowledgeBase:
     fingerprint: str
     is_synthetic: bool
     world_seed: int | None
+
+    @cached_property
+    def product_share(self) -> float:
+        """Share of the users who review products, in [0, 1]."""
+        return sum(user.domain == "product" for user in self.users.values()) / max(1, len(self.users))
 
 
 def open_kb(folder: str | Path, split: Split) -> KnowledgeBase:
