@@ -13,11 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from forthwith.calibration import Binding, Calibration
 from forthwith.default_model.source import file_sha256
 from forthwith.errors import ArtifactError
+from forthwith.schema.frozen import Frozen
 
 __all__ = ["BaseModelReference", "Bundle", "Manifest", "load_bundle", "packaged_bundles", "write_bundle"]
 
@@ -27,11 +28,7 @@ ADAPTER_FOLDER = "adapter"
 ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BaseModelReference(_Frozen):
+class BaseModelReference(Frozen):
     """The base weights: a name or place to find them, and the hash that proves them."""
 
     model: str
@@ -41,7 +38,7 @@ class BaseModelReference(_Frozen):
     licence: str | None = None
 
 
-class Manifest(_Frozen):
+class Manifest(Frozen):
     """Everything that a bundle's answers depend on."""
 
     format: Literal["forthwith-bundle/1"] = "forthwith-bundle/1"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from forthwith.calibration import Binding
 from forthwith.decision import Decision
-from forthwith.errors import DataError, ForthwithError, RequestError
+from forthwith.errors import ForthwithError, RequestError
 from forthwith.schema import BadLine, Record, Request
 
-__all__ = ["Decided", "Decider", "Failed", "Prepared", "decide_stream"]
+__all__ = ["Decided", "Decider", "DecidesEach", "Failed", "Prepared", "decide_each", "decide_stream"]
 
 BATCH_TOKENS = 16_384
 BATCH_REQUESTS = 64
@@ -53,6 +53,15 @@ class Decider(Protocol):
         ...
 
 
+@runtime_checkable
+class DecidesEach(Protocol):
+    """What can refuse one request of a batch and answer the others: a server, which sees each request by itself."""
+
+    def decide_each(self, prepared: Sequence[Any]) -> list[Decision | RequestError]:
+        """One decision a prepared request, in order, or the error of the request that is refused; raises `EngineError`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Decided:
     """A record and the decision on it."""
@@ -85,31 +94,63 @@ def decide_stream(
         entry = _prepare(decider, item, keep_going=keep_going)
         cost = 0 if isinstance(entry, Failed) else entry[1].tokens
         if pending and (tokens + cost > batch_tokens or len(pending) == BATCH_REQUESTS):
-            yield from _decide_batch(decider, pending)
+            yield from _decide_batch(decider, pending, keep_going=keep_going)
             pending, tokens = [], 0
         pending.append(entry)
         tokens += cost
-    yield from _decide_batch(decider, pending)
+    yield from _decide_batch(decider, pending, keep_going=keep_going)
 
 
 def _prepare(decider: Decider, item: Record | BadLine, *, keep_going: bool) -> tuple[Record, Any] | Failed:
-    try:
-        if isinstance(item, BadLine):
-            raise item.error
-        return item, decider.prepare(item)
-    except DataError as error:
+    if isinstance(item, BadLine):
         if not keep_going:
-            raise
-        return Failed(error, line=error.line)
+            raise item.error
+        return Failed(item.error, line=item.line)
+    try:
+        return item, decider.prepare(item)
     except RequestError as error:
-        named = RequestError(f"record {getattr(item, 'id', '?')}: {error}", error.problems)
+        named = _named(error, item.id)
         if not keep_going:
             raise named from error
-        return Failed(named, record=item if isinstance(item, Record) else None)
+        return Failed(named, record=item)
 
 
-def _decide_batch(decider: Decider, pending: Sequence[tuple[Record, Any] | Failed]) -> Iterator[Decided | Failed]:
+def _decide_batch(
+    decider: Decider, pending: Sequence[tuple[Record, Any] | Failed], *, keep_going: bool
+) -> Iterator[Decided | Failed]:
     prepared = [entry[1] for entry in pending if not isinstance(entry, Failed)]
-    decisions = iter(decider.decide_prepared(prepared) if prepared else [])
+    outcomes = iter(decide_each(decider, prepared))
     for entry in pending:
-        yield entry if isinstance(entry, Failed) else Decided(entry[0], next(decisions))
+        if isinstance(entry, Failed):
+            yield entry
+            continue
+        record, outcome = entry[0], next(outcomes)
+        if not isinstance(outcome, RequestError):
+            yield Decided(record, outcome)
+            continue
+        named = _named(outcome, record.id)
+        if not keep_going:
+            raise named from outcome
+        yield Failed(named, record=record)
+
+
+def decide_each(decider: Decider, prepared: Sequence[Any]) -> list[Decision | RequestError]:
+    """One decision a prepared request, or the reason why that one request is refused; a refusal is never another's.
+
+    Raises:
+        EngineError: the model or server failed.
+    """
+    if not prepared:
+        return []
+    if isinstance(decider, DecidesEach):
+        return decider.decide_each(prepared)
+    try:
+        return [*decider.decide_prepared(prepared)]
+    except RequestError as error:
+        if len(prepared) == 1:
+            return [error]
+    return [outcome for item in prepared for outcome in decide_each(decider, [item])]
+
+
+def _named(error: RequestError, record_id: str) -> RequestError:
+    return RequestError(f"record {record_id}: {error}", error.problems)

@@ -176,13 +176,14 @@ class Encoder:
             begin = getattr(self._chat, "bos_token", None) or ""
             return f"{begin}{system}\n\n", "\n\nAnswer: "
         user = {"role": "user", "content": _SENTINEL}
+        failure: Exception | None = None
         for messages in ([{"role": "system", "content": system}, user], [user]):
             try:
                 text: str = self._chat.apply_chat_template(
                     messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
                 )
             except Exception as error:
-                failure: Exception | None = error
+                failure = error
                 continue
             opening, found, closing = text.partition(_SENTINEL)
             if not found:

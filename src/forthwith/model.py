@@ -14,28 +14,18 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from forthwith.bundle import (
-    MANIFEST_NAME,
-    Bundle,
-    check_binding,
-    load_bundle,
-    packaged_bundles,
-    read_calibration,
-)
+from forthwith.bundle import Bundle, check_binding
 from forthwith.calibration import Binding, Calibration, softmax
 from forthwith.deciding import BATCH_TOKENS, Decided, Decider, decide_stream
 from forthwith.decision import Answer, Decision, Usage, confidence, verdict
-from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.encoding import Encoder, TokenTree
-from forthwith.engine.protocol import Engine, EngineIdentity, TreeReading
-from forthwith.errors import ArtifactError, ConfigError
-from forthwith.readout import Plan, Readout, Scores, readout_by_name
+from forthwith.engine.protocol import Engine, TreeReading
+from forthwith.model_parts import DEFAULT_BASE, DEFAULT_BUNDLE, LoadOptions, ModelParts, load_parts, load_served_parts
+from forthwith.readout import Plan, Readout, Scores
 from forthwith.schema import Record, Request, option_keys, parse_record, parse_request
 
-__all__ = ["DEFAULT_BUNDLE", "Model", "PreparedRequest", "load_decider"]
+__all__ = ["DEFAULT_BASE", "DEFAULT_BUNDLE", "Model", "PreparedRequest", "load_decider"]
 
-DEFAULT_BUNDLE = "forthwith-135m"
-DEFAULT_BASE = SMOLLM2.name
 _REMEMBERED_PRIORS = 512
 
 
@@ -112,35 +102,32 @@ class Model:
             UnknownModelError: nothing goes by that name.
             ArtifactError: something does not match, cannot be fetched or is broken.
         """
-        named = _resolve(None if name is None else str(name))
-        bundle = load_bundle(named) if isinstance(named, Path) else None
-        if bundle is not None and (adapter is not None or readout is not None):
-            raise ConfigError("a bundle brings its own adapter and readout; load its base to try others", "adapter")
-        chosen = readout_by_name(readout or (bundle.manifest.readout if bundle else "branch" if adapter else "text"))
-        base = bundle.manifest.base.model if bundle else str(named)
-        engine, encoder = _torch_engine(
-            base,
-            adapter=bundle.adapter if bundle else adapter,
+        options = LoadOptions(
+            adapter=adapter,
+            readout=readout,
+            calibration=calibration,
             device=device,
-            precision=precision or (bundle.manifest.precision if bundle else None),
-            revision=bundle.manifest.base.revision if bundle else revision,
+            precision=precision,
+            revision=revision,
             cache_dir=cache_dir,
             progress=progress,
         )
-        if bundle is not None:
-            _check_bundle(bundle, engine.identity, encoder, chosen)
+        return Model.of_parts(load_parts(None if name is None else str(name), options))
+
+    @staticmethod
+    def of_parts(parts: ModelParts) -> Model:
+        """The model that loaded parts make."""
         return Model(
-            engine,
-            encoder,
-            chosen,
-            _choose_calibration(calibration, bundle, engine.identity),
-            name=bundle.manifest.name if bundle else Path(base).name,
-            bundle=bundle,
+            parts.engine, parts.encoder, parts.readout, parts.calibration, name=parts.name, bundle=parts.bundle
         )
 
-    @cached_property
+    @property
     def binding(self) -> Binding:
         """What the log-scores depend on."""
+        return self._binding
+
+    @cached_property
+    def _binding(self) -> Binding:
         identity = self.engine.identity
         return Binding(
             weights_sha256=identity.weights_sha256,
@@ -150,9 +137,13 @@ class Model:
             precision=identity.precision,
         )
 
-    @cached_property
+    @property
     def bundle_id(self) -> str:
         """Twelve hexadecimal digits that change with anything the answers depend on."""
+        return self._bundle_id
+
+    @cached_property
+    def _bundle_id(self) -> str:
         if self.bundle is not None and self.calibration == self.bundle.calibration:
             return self.bundle.manifest.bundle_id
         calibration = self.calibration.model_dump_json() if self.calibration else ""
@@ -281,23 +272,39 @@ class Model:
 
 
 def load_decider(name: str | None = None, *, api_key: str | None = None, **options: Any) -> Decider:
-    """A local model as `Model.load` takes it, or a remote decision API by `systemone:URL[#MODEL]` or a plain http(s) address.
+    """A local model as `Model.load` takes it, or one elsewhere.
+
+    Args:
+        name: what `Model.load` takes; `systemone:URL[#MODEL]` or a plain http(s) address for a remote decision API;
+            `openai:URL[#MODEL]` for a model on a completions server, which is read out and calibrated here.
+        api_key: sent as a bearer token to what is elsewhere.
+        options: the fields of `LoadOptions`.
 
     Raises:
-        ConfigError: an option that a remote API has no use for.
+        ConfigError: an option that this kind of model has no use for.
         UnknownModelError, ArtifactError: as `Model.load`.
+        EngineError: a completions server that cannot be reached.
     """
-    if name is None or not name.startswith(("systemone:", "http://", "https://")):
-        return Model.load(name, **options)
-    unused = [
-        option for option, value in options.items() if value is not None and option not in ("cache_dir", "progress")
-    ]
-    if unused:
-        raise ConfigError(f"a remote API takes no {unused[0]}; leave it out", unused[0])
-    from forthwith.engine.systemone import SystemOneEngine
+    chosen = LoadOptions(**options)
+    kind, address, model = _split_name(name)
+    if kind == "openai":
+        return Model.of_parts(load_served_parts(address, model, chosen, api_key))
+    if kind == "systemone":
+        unused = ("adapter", "readout", "calibration", "device", "precision", "revision", "tokenizer")
+        chosen.refuse(unused, "a remote API")
+        from forthwith.engine.systemone import SystemOneEngine
 
-    address, _, model = name.removeprefix("systemone:").partition("#")
-    return SystemOneEngine(address, model=model or "jev-latest", api_key=api_key)
+        return SystemOneEngine(address, model=model or "jev-latest", api_key=api_key)
+    return Model.of_parts(load_parts(name, chosen))
+
+
+def _split_name(name: str | None) -> tuple[str, str, str | None]:
+    """Kind (local, systemone, openai), address, and the model's name there."""
+    if name is None or not name.startswith(("systemone:", "openai:", "http://", "https://")):
+        return "local", "", None
+    kind = "openai" if name.startswith("openai:") else "systemone"
+    address, _, model = name.removeprefix(f"{kind}:").partition("#")
+    return kind, address, model or None
 
 
 def _as_record(request: Request | Record | Mapping[str, Any], number: int) -> Record:
@@ -306,53 +313,3 @@ def _as_record(request: Request | Record | Mapping[str, Any], number: int) -> Re
     if isinstance(request, Request):
         return Record(id=f"request-{number}", state=request.state, questions=request.questions)
     return parse_record(request, fallback_id=f"request-{number}")
-
-
-def _resolve(name: str | None) -> str | Path:
-    """A bundle's folder, or the name of a base."""
-    shipped = packaged_bundles()
-    if name is None:
-        return shipped.get(DEFAULT_BUNDLE, DEFAULT_BASE)
-    if name in shipped:
-        return shipped[name]
-    return Path(name) if (Path(name) / MANIFEST_NAME).is_file() else name
-
-
-def _torch_engine(
-    base: str,
-    *,
-    adapter: str | Path | None,
-    device: str | None,
-    precision: Any,
-    revision: str | None,
-    cache_dir: Path | None,
-    progress: Callable[[str], None] | None,
-) -> tuple[Engine, Encoder]:
-    from forthwith.engine.loading import ModelSource, load_model  # torch loads here, not at import
-    from forthwith.engine.transformers import TransformersEngine
-
-    place = str(ensure_default_model(cache_dir, progress=progress)) if base == DEFAULT_BASE else base
-    loaded = load_model(ModelSource(place, None if adapter is None else str(adapter), device, precision, revision))
-    return TransformersEngine(loaded, base), loaded.encoder
-
-
-def _check_bundle(bundle: Bundle, identity: EngineIdentity, encoder: Encoder, readout: Readout) -> None:
-    manifest = bundle.manifest
-    pairs = {
-        "base weights": (manifest.base.weights_sha256, identity.weights_sha256),
-        "tokenizer": (manifest.base.encoder_sha256, encoder.fingerprint),
-        "prompt template": (manifest.template_sha256, readout.template_sha256),
-    }
-    for what, (expected, found) in pairs.items():
-        if expected != found:
-            raise ArtifactError(f"the bundle {manifest.name} was made for another {what}", expected, found)
-
-
-def _choose_calibration(
-    given: str | Path | Calibration | None, bundle: Bundle | None, identity: EngineIdentity
-) -> Calibration | None:
-    if given is not None:
-        return given if isinstance(given, Calibration) else read_calibration(given)
-    if bundle is None or bundle.calibration is None or identity.precision != bundle.manifest.precision:
-        return None  # another precision than it was fitted on: answered, and said to be uncalibrated
-    return bundle.calibration

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import string
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,11 +94,11 @@ def tiny_tokenizer() -> Any:
     for left, right in [*words, *spaced, ("Ġ", "no"), ("Ġ", "yes"), *pairs]:
         merges.append((left, right))
         vocabulary.setdefault(left + right, len(vocabulary))
-    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    backend.pre_tokenizer = pre_tokenizers.Sequence(  # pyright: ignore[reportAttributeAccessIssue]
+    backend: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
-    backend.decoder = decoders.ByteLevel()  # pyright: ignore[reportAttributeAccessIssue]
+    backend.decoder = decoders.ByteLevel()
     backend.add_special_tokens(["<|im_start|>", "<|im_end|>"])
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, chat_template=CHAT_TEMPLATE, eos_token="<|im_end|>", pad_token="<|im_end|>"
@@ -142,6 +142,6 @@ def tiny_causal_model(shape: str = "llama", *, seed: int = 0, layers: int = 4) -
     }
     model_class, config_class, extra = shapes[shape]
     config = getattr(transformers, config_class)(**common, **extra)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with cast("Any", torch.random).fork_rng():
+        cast("Any", torch).manual_seed(seed)
         return getattr(transformers, model_class)._from_config(config, attn_implementation="sdpa").eval()

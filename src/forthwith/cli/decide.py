@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from forthwith.cli.model_options import Adapter, CacheDir, Calibration, Device, ModelName, Precision, Readout, load
+from forthwith.cli.model_options import (
+    Adapter,
+    CacheDir,
+    Calibration,
+    Device,
+    ModelName,
+    Precision,
+    Readout,
+    Tokenizer,
+    load,
+)
 
 if TYPE_CHECKING:
     from forthwith.deciding import Decided, Failed
@@ -30,6 +40,7 @@ def decide(
     device: Device = None,
     precision: Precision = None,
     cache_dir: CacheDir = None,
+    tokenizer: Tokenizer = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a record, also on a terminal.")] = False,  # noqa: FBT002
     keep_going: Annotated[  # noqa: FBT002
         bool, typer.Option("--keep-going", help="Report a bad line and go on with the next.")
@@ -46,7 +57,7 @@ def decide(
 
     plain = as_json or not sys.stdout.isatty()
     records = _records(file)
-    decider = load(model, adapter, readout, calibration, device, precision, cache_dir)
+    decider = load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer)
     failures = 0
     for outcome in decide_stream(decider, records, keep_going=keep_going):
         if isinstance(outcome, Failed):

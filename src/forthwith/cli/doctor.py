@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from forthwith.cli.model_options import Adapter, CacheDir, Calibration, Device, ModelName, Precision, Readout, load
+from forthwith.cli.model_options import (
+    Adapter,
+    CacheDir,
+    Calibration,
+    Device,
+    ModelName,
+    Precision,
+    Readout,
+    Tokenizer,
+    load,
+)
 from forthwith.cli.pull import cache_dir_from_environment
 
 __all__ = ["doctor"]
@@ -21,6 +31,7 @@ def doctor(
     device: Device = None,
     precision: Precision = None,
     cache_dir: CacheDir = None,
+    tokenizer: Tokenizer = None,
     as_json: Annotated[bool, typer.Option("--json", help="All checks as one JSON object.")] = False,  # noqa: FBT002
 ) -> None:
     """Check versions, devices and cache, then load the model and check labels, determinism, executors and speed."""
@@ -32,7 +43,7 @@ def doctor(
     console = Console(highlight=False)
     checks: list[Check] = []
     for check in diagnose(
-        lambda: load(model, adapter, readout, calibration, device, precision, cache_dir),
+        lambda: load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer),
         cache_dir_from_environment(cache_dir),
     ):
         checks.append(check)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from forthwith.cli.model_options import Adapter, CacheDir, Device, ModelName, Precision, Readout, load
+from forthwith.cli.model_options import Adapter, CacheDir, Device, ModelName, Precision, Readout, Tokenizer, load
 
 __all__ = ["predict"]
 
@@ -21,6 +21,7 @@ def predict(
     device: Device = None,
     precision: Precision = None,
     cache_dir: CacheDir = None,
+    tokenizer: Tokenizer = None,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Most tokens decided together.")] = 16_384,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")] = None,
     keep_going: Annotated[  # noqa: FBT002
@@ -47,7 +48,7 @@ def predict(
     from forthwith.evaluation.predict import PredictOptions, PredictProgress
     from forthwith.evaluation.predict import predict as run
 
-    decider = load(model, adapter, readout, None, device, precision, cache_dir)
+    decider = load(model, adapter, readout, None, device, precision, cache_dir, tokenizer)
     options = PredictOptions(
         batch_tokens=batch_tokens,
         limit=limit,

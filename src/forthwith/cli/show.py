@@ -25,8 +25,11 @@ def show(
     loaded = load_bundle(packaged_bundles().get(bundle, Path(bundle)))
     manifest, calibration = loaded.manifest, loaded.calibration
     if as_json:
-        body = {"bundle_id": manifest.bundle_id, "manifest": manifest.model_dump(mode="json")}
-        body["calibration"] = None if calibration is None else calibration.model_dump(mode="json")
+        body = {
+            "bundle_id": manifest.bundle_id,
+            "manifest": manifest.model_dump(mode="json"),
+            "calibration": None if calibration is None else calibration.model_dump(mode="json"),
+        }
         typer.echo(json.dumps(body, ensure_ascii=False))
         return
     console = Console(highlight=False)

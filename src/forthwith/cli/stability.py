@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forthwith.cli.model_options import Adapter, CacheDir, Calibration, Device, ModelName, Precision, Readout, load
+from forthwith.cli.model_options import (
+    Adapter,
+    CacheDir,
+    Calibration,
+    Device,
+    ModelName,
+    Precision,
+    Readout,
+    Tokenizer,
+    load,
+)
 
 if TYPE_CHECKING:
     from forthwith.evaluation.family_coherence import CoherenceReport
@@ -26,6 +36,7 @@ def stability(
     device: Device = None,
     precision: Precision = None,
     cache_dir: CacheDir = None,
+    tokenizer: Tokenizer = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many records.")] = None,
     orders: Annotated[int, typer.Option(min=0, help="Other option orders to try.")] = 2,
     apart: Annotated[bool, typer.Option("--apart", help="Ask every variant in its own request.")] = False,  # noqa: FBT002
@@ -40,7 +51,7 @@ def stability(
     from forthwith.evaluation.stability import StabilityOptions, measure_stability
     from forthwith.schema import read_records
 
-    decider = load(model, adapter, readout, calibration, device, precision, cache_dir)
+    decider = load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer)
     # Whether a remote model lets questions see one another is not known, so it is asked one variant at a time.
     together = not apart and not decider.binding.weights_sha256.startswith("remote:")
     options = StabilityOptions(orders=orders, together=together)

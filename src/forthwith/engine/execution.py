@@ -254,7 +254,7 @@ class Executor:
             findings[key] = values[start:end]
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device, non_blocking=True)
+        return torch.as_tensor(np.ascontiguousarray(array)).to(self.device, non_blocking=True)
 
 
 def _wanted(trees: Sequence[TokenTree], row: PackedRow, offset: int) -> Wanted:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -113,19 +113,19 @@ def _load_base(source: ModelSource, precision: str) -> tuple[Any, Any, list[Path
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tokenizer = AutoTokenizer.from_pretrained(place, **tokenizer_options)
-            model = AutoModelForCausalLM.from_pretrained(place, **options)
+            tokenizer: Any = cast("Any", AutoTokenizer).from_pretrained(place, **tokenizer_options)
+            model: Any = cast("Any", AutoModelForCausalLM).from_pretrained(place, **options)
     except (OSError, ValueError, KeyError, SafetensorError, RuntimeError, json.JSONDecodeError) as error:
         raise ArtifactError(f"the model at {place} cannot be loaded: {error}") from error
     return model, tokenizer, files
 
 
 def _hub_snapshot(source: ModelSource) -> tuple[str, list[Path]]:
-    from huggingface_hub import snapshot_download
+    import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        place = snapshot_download(
+        place: str = cast("Any", huggingface_hub).snapshot_download(
             source.base,
             revision=source.revision,
             allow_patterns=["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"],
@@ -146,7 +146,7 @@ def _with_adapter(model: Any, folder: Path, base: str) -> Any:
     An adapter whose tensors miss the model's names would load in silence and change nothing: every tensor must find its place,
     and the adapted model must answer a probe differently.
     """
-    from peft import PeftModel, get_peft_model_state_dict
+    import peft
 
     weights = folder / "adapter_model.safetensors"
     if not weights.is_file() or not (folder / "adapter_config.json").is_file():
@@ -159,12 +159,12 @@ def _with_adapter(model: Any, folder: Path, base: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            adapted: Any = PeftModel.from_pretrained(model, str(folder))  # pyright: ignore[reportUnknownMemberType]
+            adapted: Any = cast("Any", peft.PeftModel).from_pretrained(model, str(folder))
     except (RuntimeError, ValueError, SafetensorError, KeyError, TypeError) as error:
         raise ArtifactError(f"the adapter {folder} does not fit the base {base}: {str(error)[:400]}") from error
-    with safe_open(str(weights), framework="pt") as file:  # pyright: ignore[reportUnknownVariableType]
-        stored = set(file.keys())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType]
-    placed = set(get_peft_model_state_dict(adapted))
+    with cast("Any", safe_open)(str(weights), framework="pt") as file:
+        stored: set[str] = set(file.keys())
+    placed: set[str] = set(cast("Any", peft).get_peft_model_state_dict(adapted))
     if strays := sorted(stored - placed):
         raise ArtifactError(
             f"{len(strays)} of {len(stored)} adapter tensors have no place in the base {base}, first {strays[0]!r};"

@@ -153,6 +153,20 @@ class SystemOneEngine:
         """
         return self._calls.map(self._decide, prepared)
 
+    def decide_each(self, prepared: Sequence[RemoteRequest]) -> list[Decision | RequestError]:
+        """As `decide_prepared`, with the server's refusal in place of the answer to a request that it refuses.
+
+        Raises:
+            OverloadedError, EngineError: as `decide_prepared`.
+        """
+        return self._calls.map(self._decide_or_refusal, prepared)
+
+    def _decide_or_refusal(self, prepared: RemoteRequest) -> Decision | RequestError:
+        try:
+            return self._decide(prepared)
+        except RequestError as refusal:
+            return refusal
+
     def _decide(self, prepared: RemoteRequest) -> Decision:
         started = time.perf_counter()
         try:

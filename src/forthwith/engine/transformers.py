@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -156,7 +156,7 @@ class TransformersEngine:
         for start in range(0, len(batch), rows_at_once):
             self._executor.run_rows(trees, batch[start : start + rows_at_once], findings)
 
-    def _retrying(self, run: Any, size: int) -> None:
+    def _retrying(self, run: Callable[[int], None], size: int) -> None:
         """Run with a size; out of memory, halve it and go on."""
         while True:
             try:

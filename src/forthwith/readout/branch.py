@@ -78,7 +78,7 @@ class BranchReadout:
 
     def _question_scores(self, reading: TreeReading, reads: tuple[int, ...]) -> Scores:
         log_probs = np.stack([reading.log_probs[index] for index in reads])  # (branches, 2): no, yes
-        allowed = float(np.mean(np.exp(log_probs).sum(axis=1)))
+        allowed = float(np.exp(log_probs).sum() / len(reads))
         lost = max(reading.lost_mass[index] for index in reads)
         if len(reads) == 1:
             return Scores(log_probs[0], allowed, lost)

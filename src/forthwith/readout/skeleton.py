@@ -7,7 +7,7 @@ same placeholder. Its probabilities may depend on the order of the fields.
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ _PLACEHOLDER = "decision"
 
 class _Field(NamedTuple):
     read: int
-    count: int
 
 
 class SkeletonReadout:
@@ -75,7 +74,7 @@ class SkeletonReadout:
             form += placeholder
         segment = tree.add(form)
         reads = [tree.read(segment, candidates, offset) for offset, candidates in offsets]
-        places = {qid: _Field(read, count) for qid, read, count in zip(request.questions, reads, counts, strict=True)}
+        places = {qid: _Field(read) for qid, read in zip(request.questions, reads, strict=True)}
         return Plan((tree.build(),), places)
 
     def scores(
@@ -85,15 +84,13 @@ class SkeletonReadout:
         prior_readings: Sequence[TreeReading],  # noqa: ARG002 - this readout has no prior
     ) -> dict[str, Scores]:
         """Log-probabilities of each field's symbols."""
-        reading = readings[0]
-        return {
-            qid: Scores(
-                reading.log_probs[field.read],
-                float(np.exp(reading.log_probs[field.read]).sum()),
-                reading.lost_mass[field.read],
-            )
-            for qid, field in plan.places.items()
-        }
+        places: Mapping[str, _Field] = plan.places
+        return {qid: _field_scores(readings[0], place.read) for qid, place in places.items()}
+
+
+def _field_scores(reading: TreeReading, read: int) -> Scores:
+    log_probs = reading.log_probs[read]
+    return Scores(log_probs, float(np.exp(log_probs).sum()), reading.lost_mass[read])
 
 
 def _options(question: Noul | Choice | Score) -> list[str]:

@@ -6,7 +6,7 @@ Score of option k: log p(text_k | state, question) - log p(text_k | content-free
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -66,12 +66,13 @@ class TextReadout:
     ) -> dict[str, Scores]:
         """Pointwise mutual information of each option's text with the state, in nats."""
         with_state, without = readings[0], prior_readings[0]
+        places: Mapping[str, tuple[range, ...]] = plan.places
         return {
             qid: Scores(
                 np.array([_log_likelihood(with_state, reads) - _log_likelihood(without, reads) for reads in options]),
                 lost_mass=max(with_state.lost_mass[read] for reads in options for read in reads),
             )
-            for qid, options in plan.places.items()
+            for qid, options in places.items()
         }
 
 

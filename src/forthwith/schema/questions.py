@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from forthwith.errors import FieldProblem, RequestError
+from forthwith.schema.frozen import Frozen
 from forthwith.schema.json_text import check_json_value
 
 __all__ = [
@@ -46,18 +47,14 @@ Content = Annotated[str | dict[str, Any] | list[Any], BeforeValidator(_check_con
 """Text or nested JSON that the model reads: a state, an instruction, a description."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class NoulCriteria(_Frozen):
+class NoulCriteria(Frozen):
     """What yes (`true`) and no (`false`) mean; either side may be left out."""
 
     true: Content | None = None
     false: Content | None = None
 
 
-class Noul(_Frozen):
+class Noul(Frozen):
     """A yes/no question. The answer is P(yes)."""
 
     type: Literal["noul"] = "noul"
@@ -72,7 +69,7 @@ class Noul(_Frozen):
         return self
 
 
-class Choice(_Frozen):
+class Choice(Frozen):
     """Pick one of 2 to 255 named options. Order is the order of the options; a null description lets the name speak."""
 
     type: Literal["choice"] = "choice"
@@ -83,11 +80,12 @@ class Choice(_Frozen):
     @classmethod
     def _has_enough_options(cls, criteria: object) -> object:
         if isinstance(criteria, dict):
-            if not 2 <= len(criteria) <= MAX_OPTIONS:  # pyright: ignore[reportUnknownArgumentType]
-                raise ValueError(f"a choice needs 2 to {MAX_OPTIONS} options, found {len(criteria)}")  # pyright: ignore[reportUnknownArgumentType]
-            for name in criteria:  # pyright: ignore[reportUnknownVariableType]
+            options = cast("dict[object, object]", criteria)
+            if not 2 <= len(options) <= MAX_OPTIONS:
+                raise ValueError(f"a choice needs 2 to {MAX_OPTIONS} options, found {len(options)}")
+            for name in options:
                 _check_option_name(name)
-        return criteria  # pyright: ignore[reportUnknownVariableType]
+        return cast("object", criteria)
 
 
 def _check_option_name(name: object) -> None:
@@ -99,7 +97,7 @@ def _check_option_name(name: object) -> None:
         raise ValueError(str(error)) from error
 
 
-class Score(_Frozen):
+class Score(Frozen):
     """Place the state on 2 to 10 ordered levels, lowest first."""
 
     type: Literal["score"] = "score"
@@ -118,7 +116,7 @@ Question = Annotated[Noul | Choice | Score, Field(discriminator="type")]
 """One typed question."""
 
 
-class Request(_Frozen):
+class Request(Frozen):
     """One state and the questions about it, by question id. Ids are opaque: they never reach the model."""
 
     state: Content

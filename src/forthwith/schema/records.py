@@ -13,13 +13,14 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from pydantic import Field
 
 from forthwith.errors import DataError, RequestError
+from forthwith.schema.frozen import Frozen
 from forthwith.schema.json_text import parse_json
-from forthwith.schema.questions import Choice, Noul, Question, Request, Score, _Frozen, option_keys, parse_request
+from forthwith.schema.questions import Choice, Noul, Question, Request, Score, option_keys, parse_request
 
 __all__ = [
     "AMBIGUITY_TOLERANCE",
@@ -39,7 +40,7 @@ _LABEL_FIELDS = ("label", "soft_label", "target", "src")
 _YES, _NO = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
-class Target(_Frozen):
+class Target(Frozen):
     """What is right: the key of the right option, the shares of several people's answers, or both.
 
     `label` is an option key as `option_keys` writes it; `distribution` maps option keys to shares that sum to 1.
@@ -69,7 +70,7 @@ class Target(_Frozen):
         return max(distribution, key=lambda key: distribution[key])
 
 
-class Record(_Frozen):
+class Record(Frozen):
     """One request, its targets by question id (none at inference), and metadata."""
 
     id: str
@@ -120,8 +121,7 @@ def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Rec
     Raises:
         RequestError: names the field at fault.
     """
-    raw_questions = payload.get("questions")
-    questions: dict[str, Any] = dict(raw_questions) if isinstance(raw_questions, Mapping) else {}
+    questions: dict[str, Any] = dict(_mapping(payload.get("questions")) or {})
     bare = {qid: _without_labels(question) for qid, question in questions.items()}
     asked = {name: payload[name] for name in ("state", "questions") if name in payload}
     request = parse_request({**asked, "questions": bare} if questions else asked)
@@ -136,8 +136,8 @@ def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Rec
         for qid, question in request.questions.items()
         if (target := _target(f"targets.{qid}", given.get(qid) or questions[qid], question)) is not None
     }
-    named = meta.pop("families", {})
-    families = {qid: str(named[qid]) for qid in request.questions if isinstance(named, Mapping) and qid in named}
+    named = _mapping(meta.pop("families", None)) or {}
+    families = {qid: str(named[qid]) for qid in request.questions if qid in named}
     for qid in request.questions:
         source = questions[qid].get("src")
         if qid not in families and isinstance(source, str):
@@ -217,7 +217,7 @@ def read_records(path: str | Path) -> Iterator[Record]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def _read_line(path: Path, number: int, line: bytes) -> Record | BadLine:
@@ -232,7 +232,7 @@ def _read_line(path: Path, number: int, line: bytes) -> Record | BadLine:
 def _as_object(payload: object) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise RequestError("a record must be an object")
-    return payload  # pyright: ignore[reportUnknownVariableType]
+    return cast("dict[str, Any]", payload)
 
 
 def _iter_parquet(path: Path) -> Iterator[Record | BadLine]:
@@ -241,7 +241,7 @@ def _iter_parquet(path: Path) -> Iterator[Record | BadLine]:
     except ImportError as error:
         raise DataError("reading Parquet needs pyarrow; install forthwith[bench]", path) from error
     try:
-        file = pq.ParquetFile(path)
+        file: Any = pq.ParquetFile(path)
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be read as Parquet: {error}", path) from error
     number = 0
@@ -264,33 +264,40 @@ def _read_row(path: Path, number: int, row: dict[str, Any]) -> Record | BadLine:
         return BadLine(path, number, DataError(str(error), path, number))
 
 
+def _mapping(value: object) -> Mapping[Any, Any] | None:
+    """A value from outside as a mapping, if it is one."""
+    return cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else None
+
+
 def _object(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = payload.get(name) or {}
-    if not isinstance(value, Mapping):
-        raise RequestError(f"{name}: must be an object, found {value!r:.60}")
-    return dict(value)  # pyright: ignore[reportUnknownArgumentType]
+    value = _mapping(payload.get(name) or {})
+    if value is None:
+        raise RequestError(f"{name}: must be an object, found {payload[name]!r:.60}")
+    return dict(value)
 
 
 def _without_labels(question: object) -> object:
-    if not isinstance(question, Mapping):
+    asked = _mapping(question)
+    if asked is None:
         return question
-    bare = {name: value for name, value in question.items() if name not in _LABEL_FIELDS}  # pyright: ignore[reportUnknownVariableType]
-    criteria = bare.get("criteria")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if bare.get("type") == "noul" and isinstance(criteria, Mapping):  # pyright: ignore[reportUnknownMemberType]
-        bare["criteria"] = {_noul_key(str(side), "criteria"): text for side, text in criteria.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return bare  # pyright: ignore[reportUnknownVariableType]
+    bare: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LABEL_FIELDS}
+    sides = _mapping(bare.get("criteria"))
+    if bare.get("type") == "noul" and sides is not None:
+        bare["criteria"] = {_noul_key(str(side), "criteria"): text for side, text in sides.items()}
+    return bare
 
 
 def _target(where: str, given: object, question: Noul | Choice | Score) -> Target | None:
-    if not isinstance(given, Mapping):
+    told = _mapping(given)
+    if told is None:
         raise RequestError(f"{where}: must be an object with label or distribution, found {given!r:.60}")
-    label = given.get("label")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    shares = given.get("distribution", given.get("soft_label", given.get("target")))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    label = told.get("label")
+    shares = told.get("distribution", told.get("soft_label", told.get("target")))
     if label is None and shares is None:
         return None
     keys = option_keys(question)
-    key = None if label is None else _label_key(where, label, question, keys)  # pyright: ignore[reportUnknownArgumentType]
-    distribution = None if shares is None else _distribution(where, shares, question, keys)  # pyright: ignore[reportUnknownArgumentType]
+    key = None if label is None else _label_key(where, label, question, keys)
+    distribution = None if shares is None else _distribution(where, shares, question, keys)
     if key is None and distribution is not None:
         key = max(distribution, key=lambda option: distribution[option])
     return Target(label=key, distribution=distribution)
@@ -308,11 +315,12 @@ def _label_key(where: str, label: object, question: Noul | Choice | Score, keys:
 def _distribution(
     where: str, shares: object, question: Noul | Choice | Score, keys: tuple[str, ...]
 ) -> dict[str, float]:
-    if not isinstance(shares, Mapping) or not shares:
+    told = _mapping(shares)
+    if not told:
         raise RequestError(f"{where}: a distribution must be an object from option to share, found {shares!r:.60}")
     values: dict[str, float] = {}
-    for name, share in shares.items():  # pyright: ignore[reportUnknownVariableType]
-        key = _label_key(where, name, question, keys)  # pyright: ignore[reportUnknownArgumentType]
+    for name, share in told.items():
+        key = _label_key(where, name, question, keys)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < float("inf"):
             raise RequestError(f"{where}: the share of {name!r} is {share!r}; shares are numbers from 0")
         values[key] = values.get(key, 0.0) + float(share)
