@@ -46,6 +46,8 @@ def _found(text: str, protected: Protected | None = None) -> list[tuple[str, str
         ("Kevin Q. Marsh signed", [("name", "Kevin Q. Marsh")]),
         ("Kevin Restaurant was closed, Thomas Street too", []),
         ("Monday, Kevin came", []),
+        ("Dentist, Jan 10, 2023; Stand-up, Jun 5", []),
+        ("Room Kestrel, Kevin 2 pm", []),
         ("Philly Cheese was great", []),
         ("sent by Vance Obrecht/HOU/ECT", [("name", "Vance Obrecht")]),
         ("From: Vance Obrecht\nTo: Trading Desk Team\n", [("name", "Vance Obrecht")]),

@@ -113,7 +113,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "name",
         re.compile(
             rf"(?<![{_UPPER}{_LOWER}.])({_ANY_WORD}), ({_ANY_WORD})(?: [{_UPPER}]\.)?"
-            rf"(?![{_UPPER}{_LOWER}]| [{_UPPER}][{_LOWER}])"
+            rf"(?![{_UPPER}{_LOWER}]| [{_UPPER}][{_LOWER}]| \d)"
         ),
     ),
     ("name", re.compile(rf"\b{_WORD}(?: [{_UPPER}]\.?)? {_WORD}(?=/[A-Z]{{2,}})")),

@@ -21,10 +21,10 @@ edith edna eduardo edward edwin eileen elaine eleanor elena elizabeth ella ellen
 ernest ethan ethel eugene eva evan evelyn fatima felicia fernando florence frances francis francisco fred
 frederick gabriel gail gary geoff george gerald gilbert gina gladys glen glenn gloria gordon greg gregory hannah
 harold harry hassan heather hector heidi helen henry herbert hiroshi holly howard hugh ian ibrahim imran irene
-isaac isabel ivan jackie jacob jacqueline jaime jake james jamie jan jane janet janice jared jason javier jay
+isaac isabel ivan jackie jacob jacqueline jaime jake james jamie jane janet janice jared jason javier jay
 jean jeff jeffrey jen jenna jennifer jenny jeremy jerome jerry jesse jessica jesus jill jim jimmy jin joan joann
 joanna jody joe joel john johnny jon jonathan jordan jorge jose joseph joshua joyce juan juanita judith judy
-julia julian julie jun justin karen karl kate katherine kathleen kathryn kathy katie kavita kayla keith kelly
+julia julian julie justin karen karl kate katherine kathleen kathryn kathy katie kavita kayla keith kelly
 kelsey ken kenji kenneth kevin kim kimberly kirk kristen kristin kristina kyle lakshmi larry laura lauren laurie
 lawrence leah lee lei leo leon leonard leroy leslie lewis lillian linda lindsay lindsey ling lisa lloyd logan
 lois lori louis louise lucas lucille luis luke lynn madison manuel marc marcia marcus margaret maria marie
