@@ -84,7 +84,8 @@ def test_packed_loss_is_the_sum_of_plain_leaf_losses(readout: str, shape: str) -
     check_logits(forward)
     batch = path_batch(rows) if is_recurrent else packed_batch(rows, 2048)
     targets = DeviceTargets.of(batch, forward.device)
-    loss = batch_loss(forward, forward(batch), targets, objective).total
+    read = forward(batch, targets.tokens, over_vocabulary=objective.full_vocabulary)
+    loss = batch_loss(read, targets, objective).total
     expected = plain_loss(model, rows, objective)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     ours = torch.autograd.grad(loss, model.get_input_embeddings().weight)[0]
@@ -99,10 +100,10 @@ def test_block_mask_reads_what_the_dense_mask_reads() -> None:
     forward = TreeForward(model, "dense")
     batch = packed_batch(rows, 1792)
     with torch.no_grad():
-        dense = forward(batch)
+        dense = forward.hidden_at_reads(batch)
         model.set_attn_implementation("flex_attention")
         forward.attention = "flex"
-        flex = forward(batch)
+        flex = forward.hidden_at_reads(batch)
     assert torch.allclose(dense, flex, atol=1e-4)
 
 
@@ -116,3 +117,22 @@ def test_block_mask_covers_every_pair_that_the_rule_allows() -> None:
     covered = blocks.repeat_interleave(128, 0).repeat_interleave(128, 1)
     assert not (dense & ~covered).any()
     assert blocks.float().mean() < 0.5
+
+
+def test_allowed_mass_is_the_probability_of_legal_answers() -> None:
+    rows = rows_of("branch", Objective())[:1]
+    model = tiny_causal_model("llama")
+    forward = TreeForward(model, "dense")
+    batch = packed_batch(rows)
+    targets = DeviceTargets.of(batch, forward.device)
+    with torch.no_grad():
+        loss = batch_loss(forward(batch, targets.tokens, measures_mass=True), targets, Objective())
+        by_question = []
+        for question in rows[0].questions:
+            masses = []
+            for index in question.reads:
+                read = rows[0].tree.reads[index]
+                logits = model(input_ids=torch.tensor([rows[0].tree.path(read.segment)])).logits[0, -1]
+                masses.append(torch.softmax(logits, 0)[list(read.candidates)].sum().item())
+            by_question.append(np.mean(masses))
+    assert loss.allowed_mass.item() == pytest.approx(sum(by_question), rel=1e-4)

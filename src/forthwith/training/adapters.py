@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from forthwith.errors import ArtifactError, ConfigError
 from forthwith.training.config import Lora
@@ -72,18 +73,34 @@ def trainable_parameters(model: nn.Module) -> list[nn.Parameter]:
 
 
 def adapter_state(model: Any) -> dict[str, Tensor]:
-    """The adapter's tensors by the names PEFT stores them under."""
+    """The adapter's tensors by the names PEFT stores them under; where weights are spread over processes, all must call."""
+    return {name: _whole(tensor.detach()).cpu().contiguous() for name, tensor in _own_state(model).items()}
+
+
+def _own_state(model: Any) -> dict[str, Tensor]:
     from peft import get_peft_model_state_dict
 
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in get_peft_model_state_dict(model).items()}
+    return get_peft_model_state_dict(model)
 
 
-def save_adapter(model: Any, folder: Path, base: str) -> None:
-    """Write `adapter_model.safetensors` and `adapter_config.json`, as PEFT, vLLM and `Model.load` read them."""
+def _whole(tensor: Tensor) -> Tensor:
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def save_adapter(model: Any, folder: Path, base: str, state: dict[str, Tensor] | None = None) -> None:
+    """Write `adapter_model.safetensors` and `adapter_config.json`, as PEFT, vLLM and `Model.load` read them.
+
+    Args:
+        model: the adapted model.
+        folder: where to.
+        base: how the configuration names the base.
+        state: the tensors, where they have been collected already.
+    """
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(adapter_state(model), str(folder / "adapter_model.safetensors"), metadata={"format": "pt"})
+    tensors = adapter_state(model) if state is None else state
+    save_file(tensors, str(folder / "adapter_model.safetensors"), metadata={"format": "pt"})
     config = model.peft_config["default"]
     before = config.base_model_name_or_path
     was_inference = config.inference_mode
@@ -100,11 +117,10 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
     Raises:
         ArtifactError: the tensors are not those of this model's adapter.
     """
-    from peft import set_peft_model_state_dict
     from safetensors.torch import load_file
 
     stored = load_file(str(folder / "adapter_model.safetensors"))
-    own = adapter_state(model)
+    own = _own_state(model)
     if set(stored) != set(own):
         stray = sorted(set(stored) ^ set(own))
         raise ArtifactError(
@@ -114,4 +130,12 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
     if wrong:
         name = wrong[0]
         raise ArtifactError(f"{name} has another shape in {folder}", tuple(own[name].shape), tuple(stored[name].shape))
-    set_peft_model_state_dict(model, stored)
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(_placed_like(stored[name], tensor))
+
+
+def _placed_like(value: Tensor, tensor: Tensor) -> Tensor:
+    if not isinstance(tensor, DTensor):
+        return value.to(tensor)
+    return distribute_tensor(value.to(tensor.device), tensor.device_mesh, tensor.placements)

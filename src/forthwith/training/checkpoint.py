@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_optimizer_state_dict,
+    set_optimizer_state_dict,
+)
 
 from forthwith.errors import ArtifactError
-from forthwith.training.adapters import load_adapter_weights, save_adapter
+from forthwith.training.adapters import adapter_state, load_adapter_weights, save_adapter
+from forthwith.training.forward import TreeForward
 from forthwith.training.streaming import Position
 
 __all__ = ["Checkpoints", "Progress"]
@@ -44,7 +50,7 @@ class Progress:
     """
 
     step: int = 0
-    position: Position = Position()
+    position: Position = field(default_factory=Position)
     epochs_done: float = 0.0
     questions: int = 0
     tokens: int = 0
@@ -79,35 +85,41 @@ class Checkpoints:
         """Where the best adapter lies."""
         return self.folder / "best"
 
-    def save(self, model: Any, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
-        """Replace the last state.
+    def save(
+        self, forward: TreeForward, optimiser: torch.optim.Optimizer, progress: Progress, *, is_writing: bool = True
+    ) -> None:
+        """Replace the last state; every process of a run must call, one writes.
 
         Raises:
             ArtifactError: it cannot be written; the state before is kept.
         """
+        adapter, moments = adapter_state(forward.model), optimiser_state(forward, optimiser)
 
         def write(place: Path) -> None:
-            save_adapter(model, place, self._base)
-            torch.save(optimiser.state_dict(), place / _OPTIMISER)
+            save_adapter(forward.model, place, self._base, adapter)
+            torch.save(moments, place / _OPTIMISER)
             state = {"fingerprint": self.fingerprint, "progress": asdict(progress)}
             (place / _STATE).write_text(json.dumps(state), encoding="utf-8")
 
-        self._replace(self.last, write)
+        if is_writing:
+            self._replace(self.last, write)
 
-    def save_best(self, model: Any, progress: Progress) -> None:
-        """Replace the best adapter.
+    def save_best(self, forward: TreeForward, progress: Progress, *, is_writing: bool = True) -> None:
+        """Replace the best adapter; every process of a run must call, one writes.
 
         Raises:
             ArtifactError: it cannot be written; the one before is kept.
         """
+        adapter = adapter_state(forward.model)
 
         def write(place: Path) -> None:
-            save_adapter(model, place, self._base)
+            save_adapter(forward.model, place, self._base, adapter)
             (place / "step.json").write_text(json.dumps({"step": progress.step}), encoding="utf-8")
 
-        self._replace(self.best, write)
+        if is_writing:
+            self._replace(self.best, write)
 
-    def restore(self, model: Any, optimiser: torch.optim.Optimizer) -> Progress | None:
+    def restore(self, forward: TreeForward, optimiser: torch.optim.Optimizer) -> Progress | None:
         """Bring model and optimiser to the last state; None where there is none.
 
         Raises:
@@ -128,8 +140,8 @@ class Checkpoints:
                 f"{self.folder} holds a run of another configuration, base or data; name another --out, or train with the"
                 " settings it was started with", state["fingerprint"][:12], self.fingerprint[:12],
             )  # fmt: skip
-        load_adapter_weights(model, self.last)
-        optimiser.load_state_dict(tensors)
+        load_adapter_weights(forward.model, self.last)
+        load_optimiser_state(forward, optimiser, tensors)
         values = state["progress"]
         return Progress(**{**values, "position": Position(*values["position"])})
 
@@ -163,6 +175,17 @@ class Checkpoints:
                 old.rename(place)
             shutil.rmtree(old, ignore_errors=True)
             shutil.rmtree(place.with_name(f".{place.name}.partial"), ignore_errors=True)
+
+
+def optimiser_state(forward: TreeForward, optimiser: torch.optim.Optimizer) -> dict[str, Any]:
+    """The optimiser's state, whole, by parameter name."""
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    return get_optimizer_state_dict(forward, optimiser, options=options)
+
+
+def load_optimiser_state(forward: TreeForward, optimiser: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Put a state from `optimiser_state` back."""
+    set_optimizer_state_dict(forward, optimiser, state, options=StateDictOptions(full_state_dict=True))
 
 
 def _is_full(error: Exception) -> bool:

@@ -186,14 +186,14 @@ class Runtime(_Section):
         attention: flex (block-sparse tree masks), dense, or None to choose by what works.
         compile: compile the layers; None does so on CUDA.
         gradient_checkpointing: recompute activations.
-        fsdp: options for accelerate's FullyShardedDataParallelPlugin; None keeps a whole model in each process.
+        shard: spread the weights over the processes (FSDP), for bases that one device does not hold.
     """
 
     precision: Literal["float32", "bfloat16"] | None = None
     attention: Literal["flex", "dense"] | None = None
     compile: bool | None = None
     gradient_checkpointing: bool = False
-    fsdp: dict[str, Any] | None = None
+    shard: bool = False
 
 
 class TrainingConfig(_Section):
@@ -226,7 +226,7 @@ class TrainingConfig(_Section):
     @property
     def fingerprint(self) -> str:
         """Hash of everything that the loss curve depends on."""
-        how = {"runtime": {"attention", "compile", "gradient_checkpointing", "fsdp"}, "batching": {"workers"}}
+        how = {"runtime": {"attention", "compile", "gradient_checkpointing", "shard"}, "batching": {"workers"}}
         return hashlib.sha256(self.model_dump_json(exclude=how).encode()).hexdigest()
 
 

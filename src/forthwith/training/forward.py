@@ -1,19 +1,20 @@
-"""Token rows through a model: hidden states at the reads only, times the output embedding of the candidates only."""
+"""Token rows through a model: hidden states at the reads alone, times the output embedding of the candidates alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - its usual name
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from forthwith.errors import ConfigError
 from forthwith.training.attention import BlockMasks, dense_mask
 from forthwith.training.batching import MicroBatch
 
-__all__ = ["DeviceTargets", "TreeForward"]
+__all__ = ["DeviceTargets", "ReadLogits", "TreeForward", "check_logits", "option_values"]
 
 Attention = Literal["flex", "dense", "paths"]
 
@@ -37,7 +38,14 @@ class DeviceTargets:
     def of(batch: MicroBatch, device: torch.device) -> DeviceTargets:
         """The batch's targets on a device."""
         arrays = vars(batch.targets)
-        return DeviceTargets(**{name: _to(torch.from_numpy(array), device) for name, array in arrays.items()})
+        return DeviceTargets(**{name: on_device(array, device) for name, array in arrays.items()})
+
+
+class ReadLogits(NamedTuple):
+    """Candidate logits, shape (R, U), and the log of the whole vocabulary's sum at each read, shape (R,), where it is known."""
+
+    logits: Tensor
+    normaliser: Tensor | None
 
 
 class TreeForward(nn.Module):
@@ -81,24 +89,46 @@ class TreeForward(nn.Module):
         """Where the weights are."""
         return next(self.model.parameters()).device
 
-    def forward(self, batch: MicroBatch) -> Tensor:
+    def forward(
+        self, batch: MicroBatch, tokens: Tensor, *, over_vocabulary: bool = False, measures_mass: bool = False
+    ) -> ReadLogits:
+        """Logits of candidate tokens at the batch's reads.
+
+        Args:
+            batch: rows.
+            tokens: shape (U,), the candidates of all reads.
+            over_vocabulary: give log-probabilities over the whole vocabulary instead, differentiably.
+            measures_mass: find the normaliser too, without gradient.
+        """
+        hidden = self.hidden_at_reads(batch)
+        if over_vocabulary:
+            everything = self.all_logits(hidden)
+            normaliser = torch.logsumexp(everything, dim=1)
+            return ReadLogits(everything[:, tokens] - normaliser[:, None], torch.zeros_like(normaliser))
+        if not measures_mass:
+            return ReadLogits(self.candidate_logits(hidden, tokens), None)
+        with torch.no_grad():
+            normaliser = torch.logsumexp(self.all_logits(hidden), dim=1)
+        return ReadLogits(self.candidate_logits(hidden, tokens), normaliser)
+
+    def hidden_at_reads(self, batch: MicroBatch) -> Tensor:
         """Hidden states at the batch's reads, shape (R, D)."""
         device = self.device
-        inputs: dict[str, Any] = {"input_ids": _to(torch.from_numpy(batch.ids), device), "use_cache": False}
+        inputs: dict[str, Any] = {"input_ids": on_device(batch.ids, device), "use_cache": False}
         if batch.ends is not None:
-            positions = _to(torch.from_numpy(batch.positions), device)
+            positions = on_device(batch.positions, device)
             inputs["position_ids"] = positions
-            inputs["attention_mask"] = self._masks(_to(torch.from_numpy(batch.ends), device), positions[0])
+            inputs["attention_mask"] = self._masks(on_device(batch.ends, device), positions[0])
         hidden = self.body(**inputs).last_hidden_state  # (B, T, D)
-        places = _to(torch.from_numpy(batch.places), device)
-        return hidden.reshape(-1, hidden.shape[-1])[places]
+        return hidden.reshape(-1, hidden.shape[-1])[on_device(batch.places, device)]
 
     def candidate_logits(self, hidden: Tensor, tokens: Tensor) -> Tensor:
         """Logits of some tokens, float32, shape (R, U)."""
         if type(self.head) is not nn.Linear:  # an adapted output embedding has no rows of its own to take
             return self.all_logits(hidden)[:, tokens]
         head = self.head
-        bias = None if head.bias is None else head.bias[tokens]
+        bias: Any = head.bias
+        bias = None if bias is None else bias[tokens]
         return self._finish(F.linear(hidden, head.weight[tokens].to(hidden.dtype), bias))
 
     def all_logits(self, hidden: Tensor) -> Tensor:
@@ -153,7 +183,9 @@ def check_logits(forward: TreeForward) -> None:
         )
 
 
-def _to(tensor: Tensor, device: torch.device) -> Tensor:
+def on_device(array: NDArray[Any], device: torch.device) -> Tensor:
+    """An array as a tensor on a device; the copy to a GPU does not wait."""
+    tensor: Tensor = torch.from_numpy(array)  # pyright: ignore[reportUnknownMemberType]
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor

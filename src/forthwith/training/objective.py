@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from forthwith.training.config import Objective
-from forthwith.training.forward import DeviceTargets, TreeForward, option_values
+from forthwith.training.forward import DeviceTargets, ReadLogits, option_values
 from forthwith.training.losses import (
     PlacedFamily,
     binary_term,
@@ -32,38 +32,28 @@ class BatchLoss:
         score_sum: the same without the extra terms.
         right: questions whose likeliest option is the label.
         judged: questions that have a right option.
-        values: shape (V,), the options' values, detached.
+        allowed_mass: probability of legal answers, summed over the questions; None where it was not measured.
     """
 
     total: Tensor
     score_sum: Tensor
     right: Tensor
     judged: Tensor
-    values: Tensor
+    allowed_mass: Tensor | None
 
 
 def batch_loss(
-    forward: TreeForward,
-    hidden: Tensor,
-    targets: DeviceTargets,
-    objective: Objective,
-    links: Sequence[PlacedFamily] = (),
+    read: ReadLogits, targets: DeviceTargets, objective: Objective, links: Sequence[PlacedFamily] = ()
 ) -> BatchLoss:
     """Sum of the weighted losses of a batch's questions.
 
     Args:
-        forward: for its output embedding.
-        hidden: shape (R, D), from the same forward.
+        read: from the forward of the batch; over the vocabulary where the objective says so.
         targets: the questions.
         objective: which losses, how weighted.
         links: families of linked questions, for the coherence penalty.
     """
-    if objective.full_vocabulary:
-        everything = forward.all_logits(hidden)
-        logits = everything[:, targets.tokens] - torch.logsumexp(everything, dim=1, keepdim=True)
-    else:
-        logits = forward.candidate_logits(hidden, targets.tokens)
-    values = option_values(logits, targets)
+    values = option_values(read.logits, targets)
     is_option = targets.options >= 0
     table = values[targets.options.clamp(min=0)].masked_fill(~is_option, 0.0)  # (Q, K)
     losses = _scores(table, is_option, targets, objective)
@@ -81,7 +71,19 @@ def batch_loss(
         is_judged = targets.label >= 0
         guess = table.masked_fill(~is_option, float("-inf")).argmax(dim=1)
         right = (guess == targets.label) & is_judged
-    return BatchLoss(total, score_sum.detach(), right.sum(), is_judged.sum(), values.detach())
+        mass = _allowed_mass(read, targets, is_option)
+    return BatchLoss(total, score_sum.detach(), right.sum(), is_judged.sum(), mass)
+
+
+def _allowed_mass(read: ReadLogits, targets: DeviceTargets, is_option: Tensor) -> Tensor | None:
+    """Probability of legal answers, summed over the questions; None where the normaliser is not known."""
+    if read.normaliser is None:
+        return None
+    log_p = read.logits - read.normaliser[:, None]
+    mass = log_p[targets.value_read, targets.plus].exp()
+    mass += torch.where(targets.minus >= 0, log_p[targets.value_read, targets.minus.clamp(min=0)].exp(), 0.0)
+    each = mass[targets.options.clamp(min=0)].masked_fill(~is_option, 0.0).sum(dim=1)  # (Q,)
+    return (each / torch.where(targets.is_branched > 0, is_option.sum(dim=1), 1)).sum()
 
 
 def _scores(table: Tensor, is_option: Tensor, targets: DeviceTargets, objective: Objective) -> Tensor:

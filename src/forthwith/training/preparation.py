@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
 
 from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.encoding import Encoder, TreeBuilder
 from forthwith.engine.loading import LoadedModel, ModelSource, load_model
+from forthwith.errors import ConfigError
 from forthwith.readout import Readout, readout_by_name
 from forthwith.training.adapters import attach_adapter
 from forthwith.training.batching import packed_batch
@@ -110,6 +113,8 @@ def prepare(config: TrainingConfig, *, device: str | None = None, loaded: Loaded
         "device": loaded.device,
         "precision": loaded.precision,
     }
+    if config.runtime.shard:
+        notes["shards"] = shard(forward)
     max_tokens = min(config.batching.max_tokens or loaded.max_tokens, loaded.max_tokens)
     return Prepared(loaded, forward, readout, shape, max_tokens, autocast, notes)
 
@@ -159,7 +164,7 @@ def _choose_attention(
 def _probe(forward: TreeForward, batch: Any, autocast: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Hidden states at the probe's reads and the gradient of the first adapter matrix that has one."""
     with autocast():
-        hidden = forward(batch)
+        hidden = forward.hidden_at_reads(batch)
         hidden.float().square().sum().backward()
     parameters = [parameter for parameter in forward.parameters() if parameter.grad is not None]
     gradient = next(p.grad for p in parameters if p.grad is not None and bool(p.grad.any())).detach().clone()
@@ -180,6 +185,22 @@ def _probe_batch(width: int = 0) -> Any:
         rows.append(TrainingRow(str(number), tree.build(), ()))
     width = max(width, -(-sum(row.size for row in rows) // 128) * 128)
     return packed_batch(rows, width)
+
+
+def shard(forward: TreeForward) -> int:
+    """Spread the weights over the run's processes, layer by layer; gives the number of processes.
+
+    Raises:
+        ConfigError: the run has one process.
+    """
+    if not (dist.is_available() and dist.is_initialized()):
+        raise ConfigError(
+            "runtime.shard needs several processes; start with accelerate launch or torchrun", "runtime.shard"
+        )
+    for layer in forward.body.layers:
+        fully_shard(layer)
+    fully_shard(forward)
+    return dist.get_world_size()
 
 
 def _compile_layers(forward: TreeForward, width: int, autocast: Any, notes: dict[str, Any]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 import os
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -23,7 +22,7 @@ def join_processes(device: str | None) -> str | None:
     from accelerate import PartialState
 
     state = PartialState(cpu=device == "cpu")
-    return str(state.device)
+    return "cpu" if state.device.type == "cpu" else str(state.device)  # an index behind cpu means nothing
 
 
 class Processes:
@@ -42,6 +41,16 @@ class Processes:
     def share(self, items: Sequence[_T]) -> Sequence[_T]:
         """This process's part of a step's batches; may be empty."""
         return items[self.rank :: self.count]
+
+    def equal_share(self, items: Sequence[_T]) -> Iterator[tuple[_T, float]]:
+        """This process's part, as long as every other's, with the factor of each loss, for gradients that are averaged.
+
+        Processes that share weights must run equally often: a missing item is replaced by a repeat that counts nothing.
+        """
+        for start in range(0, len(items), self.count):
+            place = start + self.rank
+            is_own = place < len(items)
+            yield items[place if is_own else len(items) - 1], float(self.count) if is_own else 0.0
 
     def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
         """Make every process's gradients the sum over all; a missing gradient counts as zero."""

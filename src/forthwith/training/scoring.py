@@ -85,9 +85,8 @@ def score_batches(
     try:
         for batch in batches:
             with torch.no_grad(), autocast():
-                hidden = forward(batch)
                 targets = DeviceTargets.of(batch, forward.device)
-                values = option_values(forward.candidate_logits(hidden, targets.tokens), targets)
+                values = option_values(forward(batch, targets.tokens).logits, targets)
             if waiting is not None:
                 yield from _answers(*waiting)
             waiting = (batch, values)

@@ -68,6 +68,8 @@ class _Window:
     score: Any = 0.0
     right: Any = 0
     judged: Any = 0
+    mass: Any = 0.0
+    mass_questions: int = 0
     weight: float = 0.0
     tokens: int = 0
     steps: int = 0
@@ -112,7 +114,7 @@ class Trainer:
     def run(self) -> Progress:
         """Train to the end, from the last checkpoint if there is one."""
         if self.checkpoints is not None:
-            self.progress = self.checkpoints.restore(self.prepared.forward.model, self.optimiser) or self.progress
+            self.progress = self.checkpoints.restore(self.prepared.forward, self.optimiser) or self.progress
         progress = self.progress
         if progress.step == 0 and progress.guard_start is None and self.data.guard:
             progress.guard_start = self._macro_accuracy(self.data.guard)
@@ -180,9 +182,13 @@ class Trainer:
     def _step(self, batches: Sequence[PlacedBatch], rate: float, window: _Window) -> Any:
         total = sum(placed.batch.weight for placed in batches)
         seed_torch(self.config.seed, "dropout", self.progress.step, self.processes.rank)
-        for placed in self.processes.share(batches):
-            self._accumulate(placed.batch, total, window)
-        self.processes.sum_gradients(self.parameters)
+        if self.config.runtime.shard:
+            for placed, factor in self.processes.equal_share(batches):
+                self._accumulate(placed.batch, total, window, factor=factor)
+        else:
+            for placed in self.processes.share(batches):
+                self._accumulate(placed.batch, total, window, factor=1.0)
+            self.processes.sum_gradients(self.parameters)
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.optimisation.gradient_clip)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -195,22 +201,32 @@ class Trainer:
         self.progress.tokens += tokens
         return norm
 
-    def _accumulate(self, batch: MicroBatch, total: float, window: _Window) -> None:
+    def _accumulate(self, batch: MicroBatch, total: float, window: _Window, *, factor: float) -> None:
         forward = self.prepared.forward
+        measures_mass = (self.progress.step + 1) % self.log_every == 0
         targets = DeviceTargets.of(batch, forward.device)
         with self.prepared.autocast():
-            hidden = forward(batch)  # (R, D)
-            loss = batch_loss(forward, hidden, targets, self.config.objective, batch.links)
-        (loss.total / total).backward()
+            read = forward(
+                batch,
+                targets.tokens,
+                over_vocabulary=self.config.objective.full_vocabulary,
+                measures_mass=measures_mass,
+            )
+            loss = batch_loss(read, targets, self.config.objective, batch.links)
+        (loss.total * (factor / total)).backward()  # pyright: ignore[reportUnknownMemberType]
+        if factor == 0.0:
+            return
+        if loss.allowed_mass is not None:
+            window.mass += loss.allowed_mass
+            window.mass_questions += len(batch.targets.kind)
         window.loss += loss.total.detach()
         window.score += loss.score_sum
         window.right += loss.right
         window.judged += loss.judged
 
     def _log(self, window: _Window, rate: float, norm: Any) -> None:
-        loss, score, right, judged = self.processes.sum_numbers(
-            [float(window.loss), float(window.score), float(window.right), float(window.judged)]
-        )
+        sums = (window.loss, window.score, window.right, window.judged, window.mass, window.mass_questions)
+        loss, score, right, judged, mass, mass_questions = self.processes.sum_numbers([float(value) for value in sums])
         seconds = time.perf_counter() - window.started
         progress = self.progress
         self.report({
@@ -221,6 +237,7 @@ class Trainer:
             "loss": loss / window.weight,
             "score": score / window.weight,
             "accuracy": right / max(1.0, judged),
+            "allowed_mass": mass / mass_questions if mass_questions else None,
             "learning_rate": rate,
             "gradient_norm": float(norm),
             "tokens_per_s": window.tokens / seconds,
@@ -260,15 +277,15 @@ class Trainer:
         else:
             progress.best_step = progress.step
             self._save_best()
-        if self.checkpoints is not None and self.processes.is_first:
-            self.checkpoints.save(self.prepared.forward.model, self.optimiser, progress)
+        if self.checkpoints is not None:
+            self.checkpoints.save(self.prepared.forward, self.optimiser, progress, is_writing=self.processes.is_first)
         self.processes.wait()
         self.prepared.forward.train()
         return selection.patience is None or progress.stale < selection.patience
 
     def _save_best(self) -> None:
-        if self.checkpoints is not None and self.processes.is_first:
-            self.checkpoints.save_best(self.prepared.forward.model, self.progress)
+        if self.checkpoints is not None:
+            self.checkpoints.save_best(self.prepared.forward, self.progress, is_writing=self.processes.is_first)
 
     def _keeps_guard(self) -> bool:
         if not self.data.guard or self.progress.guard_start is None:

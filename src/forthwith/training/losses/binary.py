@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - its usual name
 from torch import Tensor
 
 __all__ = ["binary_term"]
