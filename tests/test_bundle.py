@@ -114,6 +114,12 @@ def test_an_unreadable_calibration_is_refused(tmp_path: Path) -> None:
         read_calibration(tmp_path / "none.json")
 
 
+def test_bundles_are_found_by_the_names_of_their_folders(tmp_path: Path) -> None:
+    bundle = make(tmp_path)
+    assert packaged_bundles(tmp_path) == {"bundle": bundle.folder}  # the adapter's folder beside it is none
+    assert packaged_bundles(tmp_path / "nowhere") == {}
+
+
 def test_shipped_bundles_are_whole() -> None:
     for name, folder in packaged_bundles().items():
         assert load_bundle(folder).manifest.name == name

@@ -126,3 +126,10 @@ def test_a_served_model_is_named_by_its_address_and_read_out_here(base: Path) ->
     assert decision.model == "m"
     assert all(call.headers["authorization"] == "Bearer sesame" for call in asked)
     assert all(call.json["prompt"] == list(tree.path(read.segment)) for call in asked)  # ids cross the wire, never text
+
+
+def test_a_remote_api_goes_by_its_address() -> None:
+    for name in ("systemone:http://127.0.0.1:1/v1#jev-9", "http://127.0.0.1:1#jev-9"):
+        remote = load_decider(name, api_key="k")
+        assert (remote.name, remote.binding.weights_sha256) == ("jev-9", "remote:http://127.0.0.1:1#jev-9")
+    assert load_decider("https://example.org").name == "jev-latest"

@@ -195,9 +195,9 @@ def write_bundle(
     return load_bundle(folder)
 
 
-def packaged_bundles() -> dict[str, Path]:
-    """The bundles that ship inside the package, by name."""
-    root = Path(str(resources.files("forthwith") / "bundles"))
+def packaged_bundles(root: Path | None = None) -> dict[str, Path]:
+    """The bundles that ship inside the package (or lie in another folder), by name."""
+    root = root or Path(str(resources.files("forthwith") / "bundles"))
     if not root.is_dir():
         return {}
     return {path.name: path for path in sorted(root.iterdir()) if (path / MANIFEST_NAME).is_file()}

@@ -188,8 +188,8 @@ class Model:
             RequestError: at the first request that cannot be answered.
         """
         for outcome in decide_stream(self, map(_as_record, requests, count()), batch_tokens=batch_tokens):
-            if isinstance(outcome, Decided):
-                yield outcome.decision
+            assert isinstance(outcome, Decided)  # without keep_going, the first failure is raised
+            yield outcome.decision
 
     def prepare(
         self, request: Request | Record | Mapping[str, Any], families: Mapping[str, str] | None = None

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -78,7 +79,6 @@ def test_standard_input_and_errors_by_class(tiny: str) -> None:
 def test_the_picture_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from io import StringIO
 
-    import numpy as np
     from rich.console import Console
 
     from forthwith.cli.drawing import bar, draw_decision
@@ -102,6 +102,41 @@ def test_the_picture_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "10 tokens, 4 cached" in text
     assert len(bar(1.0)) == 24
     assert bar(0.0) == ""
+
+
+def test_what_is_measured_is_what_is_served(tmp_path: Path, tiny: str) -> None:
+    """Calibrated log-scores of `predict` are the probabilities that `decide` gives, by family and by type."""
+    from forthwith.calibration import Calibration
+    from forthwith.evaluation.predictions import read_predictions
+    from forthwith.model import Model
+
+    binding = Model.load(tiny, readout="branch", device="cpu").binding
+    fitted = Calibration(
+        binding=binding, temperature={"noul": 3.0, "choice": 0.5}, noul_bias=0.4, family_temperature={"routing": 2.0}
+    )
+    (tmp_path / "calibration.json").write_text(fitted.model_dump_json())
+    record = REQUEST | {"meta": {"families": {"queue": "routing"}}}
+    (tmp_path / "records.jsonl").write_text(json.dumps(record) + "\n")
+    at = ["--model", tiny, "--readout", "branch", "--device", "cpu"]
+    runner = CliRunner()
+    out = tmp_path / "preds.jsonl"
+    predicted = runner.invoke(app, ["predict", "--data", str(tmp_path / "records.jsonl"), "--out", str(out), *at])
+    assert predicted.exit_code == 0, predicted.output
+    served = runner.invoke(
+        app,
+        ["decide", str(tmp_path / "records.jsonl"), "--json", "--calibration", str(tmp_path / "calibration.json"), *at],
+    )
+    answers = json.loads(served.stdout.splitlines()[-1])["answers"]
+    for line in read_predictions(out):
+        expected = fitted.probabilities(np.array(line.log_scores), line.type, line.family)
+        told = answers[line.qid]
+        shown = (
+            [1 - told["noul"], told["noul"]]
+            if line.type == "noul"
+            else [told["probabilities"][key] for key in line.options]
+        )
+        assert shown == pytest.approx(expected.tolist(), abs=1e-9)
+    assert {line.family for line in read_predictions(out)} == {"lost", "routing", "heat"}
 
 
 def test_version_and_help() -> None:

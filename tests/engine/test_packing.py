@@ -85,3 +85,13 @@ def test_subtrees_and_children() -> None:
     tree = small_tree().build()
     assert subtree_segments(tree) == ((0, 1, 2, 3), (1, 2, 3), (2,), (3,))
     assert child_segments(tree, 1) == [2, 3]
+
+
+def test_reads_of_segments_that_lie_elsewhere_are_left_out() -> None:
+    tree = small_tree().build()
+    builder = RowBuilder()
+    builder.add(0, tree, (1, 2))  # the question and its first leaf; root and second leaf are not in this row
+    row = builder.build()
+    assert row.ids.tolist() == [3, 4, 5]
+    assert row.positions.tolist() == [2, 3, 4]
+    assert [(read.read, read.token) for read in row.reads] == [(0, 2)]

@@ -121,6 +121,11 @@ def test_option_names_must_be_valid_unicode() -> None:
     )
 
 
+def test_option_names_must_be_text() -> None:
+    found = problems(ask({"type": "choice", "criteria": {1: None, "b": None}}))
+    assert found == {"questions.q.criteria": "the option name 1 must be a string"}
+
+
 def test_a_request_passes_through_unchanged() -> None:
     request = Request(state="s", questions={"q": Noul(instructions="x")})
     assert parse_request(request) is request

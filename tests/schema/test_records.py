@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,13 +184,28 @@ def test_parquet_rows_equal_json_lines(tmp_path: Path) -> None:
             "targets": json.dumps(OURS["targets"]),
         },
         {"id": "r2", "state": "x", "questions": "{broken"},
+        {"id": "r3", "state": "x", "questions": json.dumps(OURS["questions"])},
     ]
     path = tmp_path / "data.parquet"
     pq.write_table(pa.Table.from_pylist(rows), path)
-    good, bad = iter_records(path)
+    good, bad, plain = iter_records(path)
     assert good == parse_record(OURS)
+    assert isinstance(plain, Record)
+    assert (plain.state, plain.targets) == ("x", {})
     assert isinstance(bad, BadLine)
     assert bad.line == 2
+
+
+def test_parquet_without_its_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(DataError, match=r"needs pyarrow; install forthwith\[bench\]"):
+        list(iter_records(tmp_path / "data.parquet"))
+
+
+def test_a_good_file_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(lines(OURS, KEVS))
+    assert [record.id for record in read_records(path)] == ["r1", "k7"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any, cast
 
 from forthwith.errors import RequestError
@@ -92,11 +93,8 @@ def _check_text(text: str, where: str) -> None:
 def _object_without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise RequestError(f"the member name {key!r} appears twice in one object; names must be unique")
-            seen.add(key)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        raise RequestError(f"the member name {twice!r} appears twice in one object; names must be unique")
     return members
 
 
