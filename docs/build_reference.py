@@ -129,8 +129,8 @@ def _default(value: object) -> str:
 
 def _field(name: str, cls: type[BaseModel]) -> str:
     field = cls.model_fields[name]
-    owner = next(parent for parent in cls.__mro__ if name in vars(parent).get("__annotations__", {}))
-    annotation = vars(owner)["__annotations__"][name]
+    owner = next(parent for parent in cls.__mro__ if name in inspect.get_annotations(parent))
+    annotation = inspect.get_annotations(owner)[name]
     text = f"{name}: {_annotation(annotation)}"
     if field.default is not PydanticUndefined:
         return f"{text} = {_default(field.default)}"

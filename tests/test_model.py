@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from forthwith.calibration import Binding, Calibration, Thresholds, softmax
+from forthwith.engine.protocol import TreeReading
 from forthwith.errors import ArtifactError, ConfigError, ContextTooLongError, RequestError, UnknownModelError
 from forthwith.model import Model, load_decider
-from forthwith.readout import BranchReadout, LabelReadout
+from forthwith.readout import BranchReadout, LabelReadout, SkeletonReadout
 from forthwith.schema import Choice, Noul, Record, Request, Score
 from forthwith.testing import ScriptedEngine, tiny_encoder, tiny_tokenizer
 
@@ -212,3 +214,34 @@ def test_a_state_cannot_close_its_fence_or_its_turn(readout: Any, attack: str) -
     assert marks(attack) == marks("harmless")
     assert marks({attack: [attack]}) == marks("harmless")
     assert {fences[:2] for fences in marks(attack)} == {(1, 1)}
+
+
+class LossyEngine(ScriptedEngine):
+    """Tells, for read number i of a tree, that up to i percent of probability did not come back."""
+
+    def evaluate(self, trees: Any) -> list[TreeReading]:
+        return [
+            replace(reading, lost_mass=tuple(index / 100 for index in range(len(reading.log_probs))))
+            for reading in super().evaluate(trees)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("readout", "expected"),
+    [
+        (BranchReadout(), {"n": 0.0, "c": 0.03}),  # reads: n | a, b, c
+        (LabelReadout(), {"n": 0.0, "c": 0.01}),  # reads: n | c
+        (LabelReadout(orders=3), {"n": 0.0, "c": 0.03}),  # reads: n | three orders
+        (SkeletonReadout(), {"n": 0.0, "c": 0.01}),
+    ],
+)
+def test_probability_that_an_engine_did_not_return_is_told_at_its_worst(readout: Any, expected: Any) -> None:
+    decision = Model(LossyEngine(), ENCODER, readout).decide("s", QUESTIONS)
+    assert {qid: answer.lost_mass for qid, answer in decision.answers.items()} == expected
+
+
+def test_an_answer_names_the_exact_model_and_changes_its_name_with_the_calibration() -> None:
+    names = {model(fitted).bundle_id for fitted in (None, calibration(), calibration(noul_bias=0.1))}
+    assert len(names) == 3
+    fitted = calibration(noul_bias=0.1)
+    assert model(fitted).decide("s", QUESTIONS).bundle_id == model(fitted).bundle_id
