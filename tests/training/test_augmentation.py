@@ -61,5 +61,5 @@ def test_dropped_descriptions_leave_speaking_keys() -> None:
 def test_distractors_never_repeat_an_option() -> None:
     for seed in range(30):
         record, _ = altered(seed, distractors=1.0)
-        texts = [text for text in choice_of(record).criteria.values()]
+        texts = list(choice_of(record).criteria.values())
         assert len(texts) == len(set(texts))

@@ -22,7 +22,7 @@ def test_an_unknown_setting_suggests_the_nearest() -> None:
 
 
 def test_a_value_out_of_range_names_its_field() -> None:
-    with pytest.raises(ConfigError, match="lora.rank"):
+    with pytest.raises(ConfigError, match=r"lora\.rank"):
         parse_config({"name": "x", "lora": {"rank": 0}})
 
 

@@ -18,11 +18,13 @@ RECORDS = [
     parse_record({
         "id": f"r{number}", "task": "t", "state": {"text": "The kettle is broken. " * (number + 1), "stars": number},
         "questions": {
-            "kind": {"type": "choice", "instructions": "What is it?", "criteria": {"fault": "something broke", "praise": None, "other": "else"}},
+            "kind": {"type": "choice", "instructions": "What is it?", "criteria":
+                     {"fault": "something broke", "praise": None, "other": "else"}},
             "angry": {"type": "noul", "instructions": "Is the writer angry?"},
             "mood": {"type": "score", "instructions": "How glad?", "criteria": ["not", "a little", "much"]},
         },
-        "targets": {"kind": {"label": "fault", "distribution": {"fault": 0.7, "other": 0.3}}, "angry": {"label": "yes"}, "mood": {"label": number}},
+        "targets": {"kind": {"label": "fault", "distribution": {"fault": 0.7, "other": 0.3}},
+                    "angry": {"label": "yes"}, "mood": {"label": number}},
     })
     for number in range(3)
 ]  # fmt: skip

@@ -37,7 +37,7 @@ def test_a_run_leaves_an_adapter_a_log_and_what_it_was(tmp_path: Path) -> None:
     assert summary["rows"]["questions"] == 18
     assert (tmp_path / "run" / "best" / "adapter_model.safetensors").is_file()
     events = read_events(tmp_path / "run")
-    assert [event["event"] for event in events][0] == "start"
+    assert events[0]["event"] == "start"
     assert any(event["event"] == "validation" for event in events)
     assert result.progress.epochs_done == pytest.approx(2.0)
 

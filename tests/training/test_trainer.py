@@ -27,16 +27,16 @@ def test_a_run_cut_off_at_a_checkpoint_goes_on_to_the_same_losses(tmp_path: Path
     trainer.report = whole.append
     trainer.run()
 
-    class Cut(Exception):
+    class CutError(Exception):
         pass
 
     def cut_at_seven(event: dict) -> None:
         if event.get("step") == 7:
-            raise Cut
+            raise CutError
 
     broken = trainer_of(config, prepared_tiny(tmp_path), tmp_path / "broken")
     broken.report = cut_at_seven
-    with pytest.raises(Cut):
+    with pytest.raises(CutError):
         broken.run()
     resumed: list[dict] = []
     again = trainer_of(config, prepared_tiny(tmp_path), tmp_path / "broken")

@@ -26,9 +26,10 @@ def adapted_modules(model: nn.Module, targets: Sequence[str]) -> dict[str, int]:
     """
     found: Counter[str] = Counter()
     linear: Counter[str] = Counter()
-    for name, module in model.named_modules():
+    modules: Any = model.named_modules()  # pyright: ignore[reportUnknownVariableType]
+    for name, module in modules:
         if isinstance(module, nn.Linear):
-            ending = name.rpartition(".")[2]
+            ending = str(name).rpartition(".")[2]
             linear[ending] += 1
             if ending in targets:
                 found[ending] += 1
@@ -58,9 +59,9 @@ def attach_adapter(model: Any, config: Lora, seed: int) -> Any:
         bias="none",
         task_type="CAUSAL_LM",
     )
-    with torch.random.fork_rng(), warnings.catch_warnings():
+    with torch.random.fork_rng(), warnings.catch_warnings():  # pyright: ignore[reportUnknownMemberType]
         warnings.simplefilter("ignore")  # tied embeddings: the merged export unties them
-        torch.manual_seed(seed)
+        torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
         adapted: Any = get_peft_model(model, lora)
     for parameter in trainable_parameters(adapted):
         parameter.data = parameter.data.float()
@@ -78,7 +79,7 @@ def adapter_state(model: Any) -> dict[str, Tensor]:
 
 
 def _own_state(model: Any) -> dict[str, Tensor]:
-    from peft import get_peft_model_state_dict
+    from peft import get_peft_model_state_dict  # pyright: ignore[reportUnknownVariableType]
 
     return get_peft_model_state_dict(model)
 
@@ -96,7 +97,7 @@ def save_adapter(model: Any, folder: Path, base: str, state: dict[str, Tensor] |
         base: how the configuration names the base.
         state: the tensors, where they have been collected already.
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariableType]
 
     folder.mkdir(parents=True, exist_ok=True)
     tensors = adapter_state(model) if state is None else state
@@ -117,7 +118,7 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
     Raises:
         ArtifactError: the tensors are not those of this model's adapter.
     """
-    from safetensors.torch import load_file
+    from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
     stored = load_file(str(folder / "adapter_model.safetensors"))
     own = _own_state(model)

@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from forthwith.schema import Choice, Noul, Record, Score, Target
+from forthwith.schema import Choice, Noul, Question, Record, Score, Target
 from forthwith.training.config import Augmentation
 
 __all__ = ["OptionPool", "augmented"]
 
 Option = tuple[str, Any]
-_Q = TypeVar("_Q", Noul, Choice, Score)
 _POOL_SIZE = 4000
 _MOST_DISTRACTORS = 3
 _FRAMES = (
@@ -48,7 +47,7 @@ _SCORE_FRAMES = ("Rate the input. {}", "Choose a level. {}", "{} Use the scale g
 class OptionPool:
     """Described options of many questions, to draw distractors from."""
 
-    options: tuple[Option, ...] = field(default=())
+    options: tuple[Option, ...] = ()
 
     @staticmethod
     def of(records: Iterable[Record], draw: np.random.Generator) -> OptionPool:
@@ -61,7 +60,8 @@ class OptionPool:
                         found.setdefault((key, str(text)), (key, text))
         options = list(found.values())
         if len(options) > _POOL_SIZE:
-            options = [options[index] for index in sorted(draw.choice(len(options), _POOL_SIZE, replace=False))]
+            kept: list[int] = draw.choice(len(options), _POOL_SIZE, replace=False).tolist()
+            options = [options[index] for index in sorted(kept)]
         return OptionPool(tuple(options))
 
 
@@ -69,11 +69,11 @@ def augmented(
     record: Record, config: Augmentation, draw: np.random.Generator, pool: OptionPool
 ) -> tuple[Record, frozenset[str]]:
     """The record in another form, and the ids of its questions whose right option was taken away."""
-    questions: dict[str, Noul | Choice | Score] = {}
+    questions: dict[str, Question] = {}
     targets = dict(record.targets)
     none_right: set[str] = set()
     for qid, question in record.questions.items():
-        altered: Noul | Choice | Score = _instructed(question, config, draw)
+        altered: Question = _instructed(question, config, draw)
         if isinstance(altered, Choice) and qid in targets:
             choice = _Choice.of(altered, targets[qid])
             if _alter_options(choice, config, draw, pool):
@@ -162,9 +162,10 @@ def _take_subset(choice: _Choice, fewest: int, draw: np.random.Generator) -> Non
     if count <= fewest:
         return
     # Log-uniform: a few options as often as many.
-    size = round(float(np.exp(draw.uniform(np.log(fewest), np.log(count)))))
+    size = round(float(np.exp(draw.uniform(np.log(fewest), np.log(count)))))  # pyright: ignore[reportUnknownArgumentType]
     others = [index for index, (key, _) in enumerate(choice.options) if key != choice.label]
-    chosen = set(draw.choice(others, size=min(size - 1, len(others)), replace=False).tolist())
+    drawn: list[int] = draw.choice(others, size=min(size - 1, len(others)), replace=False).tolist()
+    chosen = set(drawn)
     choice.keep([option for index, option in enumerate(choice.options) if index in chosen or option[0] == choice.label])
 
 
@@ -172,7 +173,8 @@ def _add_distractors(choice: _Choice, draw: np.random.Generator, pool: OptionPoo
     if not pool.options:
         return
     taken = {key.lower() for key, _ in choice.options} | {str(text).lower() for _, text in choice.options}
-    for index in draw.integers(len(pool.options), size=int(draw.integers(1, _MOST_DISTRACTORS + 1))):
+    places: list[int] = draw.integers(len(pool.options), size=int(draw.integers(1, _MOST_DISTRACTORS + 1))).tolist()
+    for index in places:
         key, text = pool.options[index]
         if key.lower() not in taken and str(text).lower() not in taken:
             place = int(draw.integers(len(choice.options) + 1))
@@ -180,7 +182,7 @@ def _add_distractors(choice: _Choice, draw: np.random.Generator, pool: OptionPoo
             taken |= {key.lower(), str(text).lower()}
 
 
-def _instructed(question: _Q, config: Augmentation, draw: np.random.Generator) -> _Q:
+def _instructed(question: Question, config: Augmentation, draw: np.random.Generator) -> Question:
     text = question.instructions
     if not isinstance(text, str):
         return question

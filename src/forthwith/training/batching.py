@@ -152,7 +152,7 @@ def path_batch(rows: Sequence[TrainingRow]) -> MicroBatch:
             line += 1
             tokens += len(path)
         for read in row.tree.reads:
-            places.append(line_of[read.segment] * width + row.tree.starts[read.segment] + read.offset)
+            places.append(line_of[read.segment] * width + row.tree.starts[read.segment] + read.offset)  # noqa: PERF401
     return MicroBatch(
         ids,
         np.broadcast_to(np.arange(width), ids.shape).copy(),

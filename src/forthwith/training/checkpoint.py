@@ -142,8 +142,9 @@ class Checkpoints:
             )  # fmt: skip
         load_adapter_weights(forward.model, self.last)
         load_optimiser_state(forward, optimiser, tensors)
-        values = state["progress"]
-        return Progress(**{**values, "position": Position(*values["position"])})
+        values: dict[str, Any] = state["progress"]
+        values["position"] = Position(*values["position"])
+        return Progress(**values)
 
     def _replace(self, place: Path, write: Any) -> None:
         partial = place.with_name(f".{place.name}.partial")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest  # pyright: ignore[reportUnknownVariableType]
 
 from forthwith.training.config import TrainingConfig, parse_config
 from forthwith.training.demo_records import demo_records

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 
 from forthwith.bundle import BaseModelReference, load_bundle, write_bundle
 from forthwith.calibration import Binding, Calibration, ScoredQuestion, ScoredQuestions, fit_calibration

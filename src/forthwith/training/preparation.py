@@ -149,7 +149,7 @@ def _choose_attention(
         causal.set_attn_implementation("flex_attention")
         forward.attention = "flex"
         found = _probe(forward, probe, autocast)
-        gaps = [float((a - b).norm() / b.norm().clamp(min=1e-9)) for a, b in zip(found, expected, strict=True)]
+        gaps = [_relative_gap(a, b) for a, b in zip(found, expected, strict=True)]
         notes["flex_gap"] = max(gaps)
         if max(gaps) < 0.05:
             return "flex"
@@ -161,11 +161,16 @@ def _choose_attention(
     return "dense"
 
 
+def _relative_gap(found: torch.Tensor, expected: torch.Tensor) -> float:
+    squares = (found - expected).square().sum() / expected.square().sum().clamp(min=1e-18)
+    return float(squares.sqrt())
+
+
 def _probe(forward: TreeForward, batch: Any, autocast: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Hidden states at the probe's reads and the gradient of the first adapter matrix that has one."""
     with autocast():
         hidden = forward.hidden_at_reads(batch)
-        hidden.float().square().sum().backward()
+        hidden.float().square().sum().backward()  # pyright: ignore[reportUnknownMemberType]
     parameters = [parameter for parameter in forward.parameters() if parameter.grad is not None]
     gradient = next(p.grad for p in parameters if p.grad is not None and bool(p.grad.any())).detach().clone()
     for parameter in parameters:

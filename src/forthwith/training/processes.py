@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -21,7 +21,7 @@ def join_processes(device: str | None) -> str | None:
         return device
     from accelerate import PartialState
 
-    state = PartialState(cpu=device == "cpu")
+    state: Any = PartialState(cpu=device == "cpu")
     return "cpu" if state.device.type == "cpu" else str(state.device)  # an index behind cpu means nothing
 
 
@@ -61,7 +61,7 @@ class Processes:
                 parameter.grad = torch.zeros_like(parameter)
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        dist.all_reduce(flat)
+        dist.all_reduce(flat)  # pyright: ignore[reportUnknownMemberType]
         place = 0
         for gradient in gradients:
             gradient.copy_(flat[place : place + gradient.numel()].view_as(gradient))
@@ -73,10 +73,10 @@ class Processes:
             return list(numbers)
         device = "cuda" if dist.get_backend() == "nccl" else "cpu"
         tensor = torch.tensor(numbers, dtype=torch.float64, device=device)
-        dist.all_reduce(tensor)
+        dist.all_reduce(tensor)  # pyright: ignore[reportUnknownMemberType]
         return [float(value) for value in tensor]
 
     def wait(self) -> None:
         """Until every process is here."""
         if self._many:
-            dist.barrier()
+            dist.barrier()  # pyright: ignore[reportUnknownMemberType]

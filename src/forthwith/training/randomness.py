@@ -17,7 +17,7 @@ def stream(seed: int, purpose: str, *places: object) -> np.random.Generator:
 
 def seed_torch(seed: int, purpose: str, *places: object) -> None:
     """Set torch's own generators, which dropout draws from and which cannot be passed."""
-    torch.manual_seed(_number(seed, purpose, *places) % 2**63)
+    torch.manual_seed(_number(seed, purpose, *places) % 2**63)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _number(*parts: object) -> int:

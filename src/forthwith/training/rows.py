@@ -175,14 +175,18 @@ def _questions(record: Record, qid: str, plan: Plan, target: tuple[float, ...], 
             RowQuestion(
                 kind,
                 (read,),
-                False,
-                tuple(target[index] for index in order),
-                order.index(label) if label >= 0 else -1,
-                share,
-                family,
+                is_branched=False,
+                target=tuple(target[index] for index in order),  # pyright: ignore[reportUnknownArgumentType]
+                label=order.index(label) if label >= 0 else -1,
+                weight=share,
+                family=family,
             )
             for read, order in zip(place.reads, place.orders, strict=True)
         ]
     if hasattr(place, "read"):  # skeleton: one read of all symbols
-        return [RowQuestion(kind, (place.read,), False, target, label, weight, family)]
+        return [
+            RowQuestion(
+                kind, (place.read,), is_branched=False, target=target, label=label, weight=weight, family=family
+            )
+        ]
     return [RowQuestion(kind, tuple(place), kind != "noul", target, label, weight, family)]

@@ -192,7 +192,7 @@ class Trainer:
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.optimisation.gradient_clip)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        self.optimiser.step()
+        self.optimiser.step()  # pyright: ignore[reportUnknownMemberType]
         self.optimiser.zero_grad(set_to_none=True)
         window.weight += total
         window.steps += 1

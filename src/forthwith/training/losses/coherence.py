@@ -57,6 +57,6 @@ def coherence_penalty(probabilities: Tensor, families: Sequence[PlacedFamily]) -
             for family, start, end in zip(families, starts[:-1], starts[1:], strict=True)
         ]
     )
-    gaps = (entries - torch.from_numpy(nearest).to(entries)).square()
+    gaps = (entries - torch.from_numpy(nearest).to(entries)).square()  # pyright: ignore[reportUnknownMemberType]
     owner = torch.repeat_interleave(torch.arange(len(families)), torch.tensor(sizes)).to(entries.device)
     return torch.zeros(len(families), dtype=entries.dtype, device=entries.device).index_add(0, owner, gaps)
