@@ -123,7 +123,7 @@ class Trainer:
         window = _Window()
         started = time.perf_counter() - progress.seconds
         next_look = self._next_look(progress.epochs_done)
-        for batches in self._steps():
+        for batches in self.steps():
             if self.done >= 1.0:
                 break
             rate = learning_rate(self.config.optimisation, progress.step, self.done)
@@ -167,7 +167,12 @@ class Trainer:
         )  # fmt: skip
         return score_batches(self.prepared.forward, validation_batches(source), self.prepared.autocast)
 
-    def _steps(self) -> Iterator[list[PlacedBatch]]:
+    def train_step(self, batches: Sequence[PlacedBatch]) -> None:
+        """One optimiser step and nothing else, for measurements of speed."""
+        self._step(batches, self.config.optimisation.learning_rate, _Window())
+        self.progress.step += 1
+
+    def steps(self) -> Iterator[list[PlacedBatch]]:
         """Batches of one optimiser step after another: as many as hold `step_questions` questions."""
         group: list[PlacedBatch] = []
         questions = 0
