@@ -133,3 +133,9 @@ def test_a_remote_api_goes_by_its_address() -> None:
         remote = load_decider(name, api_key="k")
         assert (remote.name, remote.binding.weights_sha256) == ("jev-9", "remote:http://127.0.0.1:1#jev-9")
     assert load_decider("https://example.org").name == "jev-latest"
+
+
+@pytest.mark.default_model
+def test_the_default_tokenizer_goes_by_name_and_is_held_against_the_servers() -> None:
+    with serve(scripted_server) as server, pytest.raises(ArtifactError, match="tokenizer"):
+        load_decider(f"openai:{server.url}#m", tokenizer="smollm2-135m-instruct")  # the server has the tiny one

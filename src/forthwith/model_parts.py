@@ -36,7 +36,7 @@ class LoadOptions:
         precision: float32, bfloat16 or float16.
         revision: the hub revision of a hub id.
         cache_dir: where the default model is kept.
-        tokenizer: folder or hub id of a served model's tokenizer.
+        tokenizer: folder or hub id of a served model's tokenizer, or the default base's name.
         progress: called with one line for each slow step.
     """
 
@@ -100,7 +100,7 @@ def load_served_parts(url: str, model: str | None, options: LoadOptions, api_key
     from forthwith.engine.served import load_served
     from forthwith.engine.server_calls import CallSettings
 
-    tokenizer = None if options.tokenizer is None else str(options.tokenizer)
+    tokenizer = None if options.tokenizer is None else _place(str(options.tokenizer), options)
     engine, encoder = load_served(CallSettings(url, api_key=api_key), model, tokenizer=tokenizer)
     return ModelParts(engine, encoder, readout, _calibration(options), engine.identity.model)
 
@@ -137,11 +137,15 @@ def _torch_engine(
 
     if precision is not None and precision not in _PRECISIONS:
         raise ConfigError(f"unknown precision {precision!r}; use one of {', '.join(_PRECISIONS)}", "precision")
-    place = str(ensure_default_model(options.cache_dir, progress=options.progress)) if base == DEFAULT_BASE else base
     folder = None if adapter is None else str(adapter)
-    source = ModelSource(place, folder, options.device, precision, revision)
+    source = ModelSource(_place(base, options), folder, options.device, precision, revision)
     loaded = load_model(source)
     return TransformersEngine(loaded, base), loaded.encoder
+
+
+def _place(name: str, options: LoadOptions) -> str:
+    """Where a name's files are: the default base has its place in the cache, others are their own."""
+    return str(ensure_default_model(options.cache_dir, progress=options.progress)) if name == DEFAULT_BASE else name
 
 
 def _check_bundle(bundle: Bundle, identity: EngineIdentity, encoder: Encoder, readout: Readout) -> None:

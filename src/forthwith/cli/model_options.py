@@ -41,7 +41,9 @@ Precision = Annotated[
 ]
 Tokenizer = Annotated[
     str | None,
-    typer.Option(help="Folder or hub id of the tokenizer of an openai: model. Default: the served model's name."),
+    typer.Option(
+        help="Tokenizer of an openai: model: a folder, hub id or smollm2-135m-instruct. Default: the served model's name."
+    ),
 ]
 CacheDir = Annotated[Path | None, typer.Option(help="Where the default model is kept.")]
 
