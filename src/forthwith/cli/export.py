@@ -31,6 +31,8 @@ def export(
     from forthwith.training import export as exports
     from forthwith.training.data_files import read_files
 
+    if kind not in ("bundle", "merged", "gguf", "vllm"):
+        raise ConfigError(f"--as: {kind!r} is none of bundle, merged, gguf, vllm", "as")
     opened = exports.open_run(run)
     match kind:
         case "bundle":
@@ -46,10 +48,8 @@ def export(
             done = exports.export_merged(opened, out, device=device)
         case "gguf":
             done = exports.export_gguf(opened, out, half=not full)
-        case "vllm":
-            done = exports.export_vllm_adapter(opened, out)
         case _:
-            raise ConfigError(f"--as: {kind!r} is none of bundle, merged, gguf, vllm", "as")
+            done = exports.export_vllm_adapter(opened, out)
     gap = done.gap
     checked = (
         f"{gap.questions} probe questions agree within {gap.largest:.1g} nats"

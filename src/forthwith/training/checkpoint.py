@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_optimizer_state_dict,
@@ -156,7 +157,7 @@ class Checkpoints:
             for file in partial.iterdir():
                 with file.open("rb") as opened:
                     os.fsync(opened.fileno())
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(partial, ignore_errors=True)
             reason = "the disk is full" if _is_full(error) else str(error)
             raise ArtifactError(

@@ -32,7 +32,7 @@ from forthwith.training.row_cache import CachedRows, build_rows, rows_key
 from forthwith.training.rows import RowRules
 from forthwith.training.trainer import Event, Trainer, TrainingData
 
-__all__ = ["DataFiles", "RunResult", "train"]
+__all__ = ["DataFiles", "RunResult", "check_room", "train"]
 
 RUN_FILE = "run.json"
 _ROOM_BYTES = 64 << 20
@@ -103,7 +103,7 @@ def train(
     fingerprint = _fingerprint(config, data, loaded, readout)
     checkpoints = Checkpoints(out, fingerprint, config.base.model)
     bytes_needed = sum(parameter.numel() for parameter in trainable_parameters(prepared.forward)) * 4 * 5
-    _check_room(out, bytes_needed)
+    check_room(out, bytes_needed)
     with EventLog(out, is_writing=processes.is_first) as log:
 
         def tell(event: Event) -> None:
@@ -147,7 +147,12 @@ def _check_folder(out: Path, *, resume: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _check_room(out: Path, needed: int) -> None:
+def check_room(out: Path, needed: int) -> None:
+    """Refuse a folder whose disk cannot hold `needed` bytes of checkpoints.
+
+    Raises:
+        ArtifactError: says how much there is and how much is needed.
+    """
     free = shutil.disk_usage(out).free
     if free < needed + _ROOM_BYTES:
         raise ArtifactError(

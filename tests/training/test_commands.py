@@ -1,0 +1,48 @@
+"""The commands do what the library does, and say it."""
+
+from pathlib import Path
+
+import typer
+from training_runs import model_folder, records, write_records
+from typer.testing import CliRunner
+
+from forthwith.cli.export import export
+from forthwith.cli.train import train
+
+app = typer.Typer()
+app.command()(train)
+app.command()(export)
+
+CONFIG = """
+name = "tiny"
+[lora]
+rank = 4
+[optimisation]
+epochs = 1
+warmup_steps = 0
+[batching]
+row_tokens = 512
+"""
+
+
+def test_train_then_export(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "c.toml").write_text(CONFIG)
+    data, val = write_records(tmp_path / "t.jsonl", records()[:8]), write_records(tmp_path / "v.jsonl", records()[8:])
+    out, bundle = tmp_path / "run", tmp_path / "bundle"
+    common = ["--device", "cpu"]
+    trained = CliRunner().invoke(
+        app, ["train", "--config", str(tmp_path / "c.toml"), "--data", str(data), "--val", str(val), "--out", str(out),
+              "--base", str(model_folder(tmp_path)), "--seed", "7", *common],
+    )  # fmt: skip
+    assert trained.exit_code == 0, trained.output
+    assert "1 steps, 16 questions" in trained.output
+    exported = CliRunner().invoke(app, ["export", str(out), "--out", str(bundle), "--val", str(val), *common])
+    assert exported.exit_code == 0, exported.output
+    assert "8 probe questions agree" in exported.output
+    assert (bundle / "manifest.json").is_file()
+
+
+def test_an_unknown_export_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["export", str(tmp_path), "--out", str(tmp_path / "x"), "--as", "onnx"])
+    assert "'onnx' is none of bundle, merged, gguf, vllm" in str(result.exception)
