@@ -74,6 +74,8 @@ def test_the_memory_of_encoded_states_stays_under_its_bound(tmp_path: Path) -> N
             assert client.post("/v1/systemone", json=body_of(f"{number} {state}")).status_code == 200
             assert engine.prefix_cache.bytes <= 2_000_000
         assert 0 < len(engine.prefix_cache) < 60
+        again = client.post("/v1/systemone", json=body_of(f"119 {state}")).json()
+        assert again["usage"]["x_cached_tokens"] > 100  # the state was not encoded again
         held = client.get("/metrics").text
     shown = next(line for line in held.splitlines() if line.startswith("forthwith_prefix_cache_bytes "))
     assert float(shown.split()[1]) == engine.prefix_cache.bytes

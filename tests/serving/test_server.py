@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -35,6 +36,29 @@ def test_a_server_says_what_it_serves_and_answers_as_the_model_does_offline(serv
     assert server.decide("A parcel.").json() == expected("A parcel.")
     serving = next(line for line in server.lines() if line["message"] == "serving")
     assert (serving["model"], serving["port"], serving["host"]) == ("tiny", server.port, "127.0.0.1")
+
+
+def test_sixty_four_clients_at_once_get_each_their_own_answers(server: RunningServer) -> None:
+    model = scripted_model()
+    bodies = [body_of(f"state {number}") for number in range(40)]
+    wanted = [render_response(model.decide(body), read_request(body)) for body in bodies]
+
+    async def client(session: httpx.AsyncClient, number: int) -> int:
+        wrong = 0
+        for turn in range(5):
+            index = (number * 7 + turn * 13) % len(bodies)
+            response = await session.post(f"{server.url}/v1/systemone", json=bodies[index])
+            wrong += response.status_code != 200 or response.json() != wanted[index]
+        return wrong
+
+    async def run() -> list[int]:
+        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=64)) as session:
+            return await asyncio.gather(*(client(session, number) for number in range(64)))
+
+    assert sum(asyncio.run(run())) == 0
+    batches = httpx.get(f"{server.url}/metrics").text
+    line = next(line for line in batches.splitlines() if line.startswith("forthwith_batch_requests_count "))
+    assert float(line.split()[1]) < 320  # fewer batches than requests: they were answered together
 
 
 @pytest.mark.slow
