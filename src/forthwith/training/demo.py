@@ -21,7 +21,7 @@ from forthwith.training.trainer import Trainer, TrainingData
 __all__ = ["DemoResult", "run_demo"]
 
 _TRAIN, _HELD_BACK = 300, 90
-_SECONDS = 240.0
+_SECONDS = 320.0
 
 
 @dataclass(frozen=True)
