@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from llama_server import llama_server
 from training_runs import config_of, model_folder, records, write_records
 
 from forthwith.engine.loading import ModelSource, load_model
+from forthwith.engine.openai import OpenAIEngine
+from forthwith.engine.server_calls import CallSettings
 from forthwith.engine.transformers import TransformersEngine
 from forthwith.errors import ArtifactError
 from forthwith.model import Model
@@ -19,6 +22,7 @@ from forthwith.training.export import (
     open_run,
     rename_for_checkpoint,
 )
+from forthwith.training.probes import compare_scores, probe_scores
 from forthwith.training.run import DataFiles, train
 
 
@@ -95,3 +99,16 @@ def test_another_base_is_refused(run_folder: Path, tmp_path: Path) -> None:
     moved = type(run)(run.folder, run.summary, run.readout, str(other), run.adapter)
     with pytest.raises(ArtifactError):
         moved.load(device="cpu")
+
+
+@pytest.mark.slow
+def test_llama_cpp_answers_a_gguf_file_as_the_run(run_folder: Path, tmp_path: Path) -> None:
+    run = open_run(run_folder)
+    export_gguf(run, tmp_path / "model.gguf", half=False)
+    loaded = run.load(device="cpu")
+    expected = probe_scores(TransformersEngine(loaded, "run"), loaded.encoder, run.readout)
+    with llama_server(tmp_path / "model.gguf") as url:
+        served = OpenAIEngine(CallSettings(url=url))
+        gap = compare_scores(expected, probe_scores(served, loaded.encoder, run.readout))
+    assert gap.answers_changed == 0
+    assert gap.largest < 0.02
