@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from forthwith import __version__
+from forthwith.cli.adapter_check import adapter_check
 from forthwith.cli.calibrate import calibrate
 from forthwith.cli.cascade import cascade
 from forthwith.cli.commit import commit
@@ -15,6 +16,7 @@ from forthwith.cli.compare import compare
 from forthwith.cli.decide import decide
 from forthwith.cli.doctor import doctor
 from forthwith.cli.evaluate import evaluate
+from forthwith.cli.export import export
 from forthwith.cli.gate import gate
 from forthwith.cli.models import models
 from forthwith.cli.personal import app as personal
@@ -22,9 +24,11 @@ from forthwith.cli.power import power
 from forthwith.cli.predict import predict
 from forthwith.cli.pull import pull
 from forthwith.cli.report import report
+from forthwith.cli.reproduce import reproduce
 from forthwith.cli.serve import new_key, serve
 from forthwith.cli.show import show
 from forthwith.cli.stability import stability
+from forthwith.cli.train import train
 from forthwith.cli.validity import validity
 from forthwith.errors import ArtifactError, ConfigError, DataError, EngineError, ForthwithError, RequestError
 
@@ -65,9 +69,11 @@ def _main(
 
 PANELS = {
     "Decide and serve": (decide, serve, new_key),
+    "Train": (train, export, adapter_check),
     "Models": (pull, models, show, doctor),
     "Calibrate and prove": (
         predict, calibrate, evaluate, compare, power, commit, gate, validity, stability, cascade, report,
+        reproduce,
     ),
 }  # fmt: skip
 for panel, commands in PANELS.items():

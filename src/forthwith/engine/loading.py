@@ -164,7 +164,7 @@ def _with_adapter(model: Any, folder: Path, base: str) -> Any:
         raise ArtifactError(f"the adapter {folder} does not fit the base {base}: {str(error)[:400]}") from error
     with cast("Any", safe_open)(str(weights), framework="pt") as file:
         stored: set[str] = set(file.keys())
-    placed: set[str] = set(cast("Any", peft).get_peft_model_state_dict(adapted))
+    placed: set[str] = set(cast("Any", peft).get_peft_model_state_dict(adapted, save_embedding_layers=False))
     if strays := sorted(stored - placed):
         raise ArtifactError(
             f"{len(strays)} of {len(stored)} adapter tensors have no place in the base {base}, first {strays[0]!r};"

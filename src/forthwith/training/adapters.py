@@ -81,7 +81,7 @@ def adapter_state(model: Any) -> dict[str, Tensor]:
 def _own_state(model: Any) -> dict[str, Tensor]:
     from peft import get_peft_model_state_dict  # pyright: ignore[reportUnknownVariableType]
 
-    return get_peft_model_state_dict(model)
+    return get_peft_model_state_dict(model, save_embedding_layers=False)
 
 
 def _whole(tensor: Tensor) -> Tensor:
