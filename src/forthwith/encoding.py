@@ -71,6 +71,22 @@ class TokenTree:
             self.starts[index] + len(self.segments[index].ids) for index in {read.segment for read in self.reads}
         )
 
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For each segment, the segments right below it."""
+        below: list[list[int]] = [[] for _ in self.segments]
+        for index, segment in enumerate(self.segments[1:], start=1):
+            below[segment.parent].append(index)
+        return tuple(map(tuple, below))
+
+    @cached_property
+    def subtrees(self) -> tuple[tuple[int, ...], ...]:
+        """For each segment, itself and all segments below it, parents before children."""
+        below: list[list[int]] = [[index] for index in range(len(self.segments))]
+        for index in range(len(self.segments) - 1, 0, -1):
+            below[self.segments[index].parent].extend(below[index])
+        return tuple(tuple(sorted(indices)) for indices in below)
+
     def path(self, segment: int) -> Ids:
         """All tokens from the root to the end of a segment: the plain prompt of a leaf."""
         parts: list[Ids] = []

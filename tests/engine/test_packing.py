@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-from random_trees import random_tree
+from random_trees import random_tree, reference_mask
 
 from forthwith.encoding import TreeBuilder
-from forthwith.engine.packing import RowBuilder, child_segments, subtree_segments
+from forthwith.engine.packing import RowBuilder
 
 
 def small_tree(root: tuple[int, ...] = (1, 2)) -> TreeBuilder:
@@ -21,7 +21,7 @@ def test_positions_restart_at_the_fork_and_siblings_cannot_see_each_other() -> N
     row = builder.build()
     assert row.ids.tolist() == [1, 2, 3, 4, 5, 6]
     assert row.positions.tolist() == [0, 1, 2, 3, 4, 3]
-    assert row.mask().astype(int).tolist() == [
+    assert reference_mask(row).astype(int).tolist() == [
         [1, 0, 0, 0, 0, 0],
         [1, 1, 0, 0, 0, 0],
         [1, 1, 1, 0, 0, 0],
@@ -40,24 +40,18 @@ def test_trees_with_equal_roots_share_it_and_others_stay_apart() -> None:
     builder.add(2, small_tree((9,)).build())
     row = builder.build()
     assert row.ids.tolist() == [1, 2, 3, 4, 5, 6, 3, 4, 5, 6, 9, 3, 4, 5, 6]
-    mask = row.mask()
+    mask = reference_mask(row)
     assert mask[6, :3].tolist() == [True, True, False]
     assert not mask[10:, :10].any()
 
 
-def test_a_prefix_is_seen_by_all_and_windows_are_measured_in_positions() -> None:
+def test_a_prefix_is_seen_by_all() -> None:
     tree = small_tree().build()
     builder = RowBuilder()
-    builder.add(0, tree, subtree_segments(tree)[1])
+    builder.add(0, tree, tree.subtrees[1])
     row = builder.build()
     assert row.ids.tolist() == [3, 4, 5, 6]
-    assert row.mask(2)[:, :2].all()
-    assert row.within_window(2, 2).astype(int).tolist() == [
-        [0, 1, 1, 1, 1, 1],
-        [0, 0, 1, 1, 1, 1],
-        [0, 0, 0, 1, 1, 1],
-        [0, 0, 1, 1, 1, 1],
-    ]
+    assert reference_mask(row, 2)[:, :2].all()
 
 
 def test_a_single_path_is_a_chain() -> None:
@@ -73,7 +67,7 @@ def test_every_token_sees_exactly_its_own_path() -> None:
     builder = RowBuilder()
     builder.add(0, tree)
     row = builder.build()
-    mask = row.mask()
+    mask = reference_mask(row)
     for read in row.reads:
         spec = tree.reads[read.read]
         above = tree.segments[spec.segment].parent
@@ -83,8 +77,8 @@ def test_every_token_sees_exactly_its_own_path() -> None:
 
 def test_subtrees_and_children() -> None:
     tree = small_tree().build()
-    assert subtree_segments(tree) == ((0, 1, 2, 3), (1, 2, 3), (2,), (3,))
-    assert child_segments(tree, 1) == [2, 3]
+    assert tree.subtrees == ((0, 1, 2, 3), (1, 2, 3), (2,), (3,))
+    assert tree.children == ((1,), (2, 3), (), ())
 
 
 def test_reads_of_segments_that_lie_elsewhere_are_left_out() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forthwith.encoding import TokenTree, TreeBuilder
+from forthwith.engine.packing import PackedRow
 
 VOCABULARY = 900
 
@@ -24,3 +25,11 @@ def random_tree(seed: int, *, root_tokens: int = 30, questions: int = 3, options
         tree.read_continuation(parent, tokens(rng, 3))
     tree.read(0, tokens(rng, 3))
     return tree.build()
+
+
+def reference_mask(row: PackedRow, prefix_tokens: int = 0) -> np.ndarray:
+    """Which tokens each token attends to, shape (T, prefix_tokens + T): its own path, earlier tokens of its segment, the prefix."""
+    tokens = len(row.ids)
+    mask = np.ones((tokens, prefix_tokens + tokens), dtype=np.bool_)
+    mask[:, prefix_tokens:] = np.tril(row.ancestors[row.segments][:, row.segments])
+    return mask

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from transformers import DynamicCache
 
 from forthwith.encoding import TokenTree
-from forthwith.engine.packing import PackedRow, RowBuilder, child_segments, subtree_segments
+from forthwith.engine.packing import PackedRow, RowBuilder
 
 __all__ = ["Executor", "Findings"]
 
@@ -102,7 +102,7 @@ class Executor:
             for index in members:
                 self._fork_batched(index, trees, 0, root_cache, findings, chunk_tokens)
         else:
-            branches = [(index, child) for index in members for child in child_segments(trees[index], 0)]
+            branches = [(index, child) for index in members for child in trees[index].children[0]]
             length = len(trees[members[0]].segments[0].ids)
             self._fork_packed(branches, trees, length, root_cache, findings, chunk_tokens)
 
@@ -118,11 +118,11 @@ class Executor:
         builder = RowBuilder()
         for index, segment in branches:
             tree = trees[index]
-            below = subtree_segments(tree)[segment]
+            below = tree.subtrees[segment]
             size = sum(len(tree.segments[inner].ids) for inner in below)
             if size > chunk_tokens and len(below) > 1:
                 inner_cache = self._extend(index, trees, segment, _fork(cache), findings)
-                children = [(index, child) for child in child_segments(tree, segment)]
+                children = [(index, child) for child in tree.children[segment]]
                 inner_prefix = prefix_tokens + len(tree.segments[segment].ids)
                 self._fork_packed(children, trees, inner_prefix, inner_cache, findings, chunk_tokens)
                 continue
@@ -155,7 +155,7 @@ class Executor:
         chunk_tokens: int,
     ) -> None:
         tree = trees[index]
-        children = child_segments(tree, segment)
+        children = tree.children[segment]
         parents = {other.parent for other in tree.segments}
         leaves = sorted((child for child in children if child not in parents), key=lambda c: -len(tree.segments[c].ids))
         for child in children:
@@ -211,20 +211,23 @@ class Executor:
         return cache
 
     def _masks(self, rows: Sequence[PackedRow], width: int, prefix_tokens: int = 0) -> Any:
-        full = np.zeros((len(rows), 1, width, prefix_tokens + width), dtype=np.bool_)  # (B, 1, T, P + T)
-        near = full.copy() if self._windows else full
+        # Built on the device: at thousands of tokens a mask is megabytes that would have to travel.
+        shape = (len(rows), 1, width, prefix_tokens + width)  # (B, 1, T, P + T)
+        full = torch.zeros(shape, dtype=torch.bool, device=self.device)
+        window = min(self._windows.values(), default=0)
+        near = torch.zeros_like(full) if window else full
         for number, row in enumerate(rows):
             tokens = len(row.ids)
-            mask = row.mask(prefix_tokens)
-            full[number, 0, :tokens, : prefix_tokens + tokens] = mask
+            segments, positions = self._tensor(row.segments), self._tensor(row.positions)
+            seen = full[number, 0, :tokens, : prefix_tokens + tokens]
+            seen[:, :prefix_tokens] = True
+            seen[:, prefix_tokens:] = self._tensor(row.ancestors)[segments][:, segments].tril()
             full[number, 0, tokens:, 0] = True  # padding must see something, or its softmax is undefined
-            if self._windows:
-                within = row.within_window(min(self._windows.values()), prefix_tokens)
-                near[number, 0, :tokens, : prefix_tokens + tokens] = mask & within
+            if window:
+                keys = torch.cat([torch.arange(prefix_tokens, device=self.device), positions])
+                near[number, 0, :tokens, : prefix_tokens + tokens] = seen & (positions[:, None] - keys < window)
                 near[number, 0, tokens:, 0] = True
-        if not self._windows:
-            return self._tensor(full)
-        return {"full_attention": self._tensor(full), **dict.fromkeys(self._windows, self._tensor(near))}
+        return {"full_attention": full, **dict.fromkeys(self._windows, near)} if window else full
 
     def _call(self, inputs: dict[str, Any], wanted: Wanted, findings: Findings) -> None:
         """Run the model; the output embedding is applied at the read positions only, to the whole vocabulary."""

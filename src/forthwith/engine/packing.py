@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forthwith.encoding import TokenTree
 
-__all__ = ["PackedRead", "PackedRow", "RowBuilder", "subtree_segments"]
+__all__ = ["PackedRead", "PackedRow", "RowBuilder"]
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -47,18 +47,6 @@ class PackedRow:
     def is_chain(self) -> bool:
         """Whether every token sees all earlier ones: an ordinary causal sequence."""
         return bool(np.tril(self.ancestors).sum() == len(self.ancestors) * (len(self.ancestors) + 1) // 2)
-
-    def mask(self, prefix_tokens: int = 0) -> BoolArray:
-        """Which tokens each token attends to, shape (T, prefix_tokens + T); all see the whole prefix."""
-        tokens = len(self.ids)
-        mask = np.ones((tokens, prefix_tokens + tokens), dtype=np.bool_)
-        mask[:, prefix_tokens:] = np.tril(self.ancestors[self.segments][:, self.segments])
-        return mask
-
-    def within_window(self, window: int, prefix_tokens: int = 0) -> BoolArray:
-        """Which pairs are less than `window` positions apart, shape as `mask`: for sliding-window layers."""
-        keys = np.concatenate([np.arange(prefix_tokens), self.positions])
-        return self.positions[:, None] - keys[None, :] < window
 
 
 class RowBuilder:
@@ -113,16 +101,3 @@ class RowBuilder:
             ancestors,
             tuple(self._reads),
         )
-
-
-def subtree_segments(tree: TokenTree) -> tuple[tuple[int, ...], ...]:
-    """For each segment, itself and all segments below it, parents before children."""
-    below: list[list[int]] = [[index] for index in range(len(tree.segments))]
-    for index in range(len(tree.segments) - 1, 0, -1):
-        below[tree.segments[index].parent].extend(below[index])
-    return tuple(tuple(sorted(indices)) for indices in below)
-
-
-def child_segments(tree: TokenTree, segment: int) -> Sequence[int]:
-    """The segments right below one."""
-    return [index for index, candidate in enumerate(tree.segments) if candidate.parent == segment]

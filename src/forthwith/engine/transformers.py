@@ -42,7 +42,7 @@ class ExecutionLimits:
         """Limits that suit a device: a CPU is full with one row, a GPU wants many."""
         if device.startswith("cuda"):
             return ExecutionLimits(row=4096, batch=65_536, chunk=8192, prefix_cache_bytes=4 << 30)
-        return ExecutionLimits(row=256, batch=1024, chunk=1024, prefix_cache_bytes=512 << 20)
+        return ExecutionLimits(row=256, batch=4096, chunk=1024, prefix_cache_bytes=512 << 20)
 
 
 @dataclass
