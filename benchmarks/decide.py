@@ -32,7 +32,7 @@ from forthwith.model import Model
 from forthwith.readout import readout_by_name
 from forthwith.schema import Choice, Request
 
-WORDS = "parcel order late refund carrier street monday invoice customer letter number answer paper table window train".split()
+WORDS = ["parcel", "order", "late", "refund", "carrier", "street", "monday", "invoice", "customer", "letter", "number", "answer", "paper", "table", "window", "train"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Cell:
 
     @property
     def allowed(self) -> float:
+        """The speed-up that the token counts allow."""
         return self.plain_tokens / self.tree_tokens
 
 
@@ -107,11 +108,10 @@ def build_model(options: argparse.Namespace) -> Model:
 
 def random_model(device: str) -> Model:
     """The 27B hybrid shape: 64 layers, every fourth with full attention; weights drawn on the device in bfloat16."""
-    from transformers import Qwen3_5ForCausalLM, Qwen3_5TextConfig
+    from transformers import AutoTokenizer, Qwen3_5ForCausalLM, Qwen3_5TextConfig
 
     from forthwith.default_model import ensure_default_model
     from forthwith.encoding import Encoder
-    from transformers import AutoTokenizer
 
     config = Qwen3_5TextConfig(
         vocab_size=248_320, hidden_size=5120, intermediate_size=17_408, num_hidden_layers=64, num_attention_heads=24,
@@ -123,7 +123,7 @@ def random_model(device: str) -> Model:
         network = Qwen3_5ForCausalLM(config).eval()
         torch.set_default_dtype(torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(os.environ.get("FORTHWITH_TOKENIZER") or str(ensure_default_model()))
-    loaded = LoadedModel(network, Encoder(tokenizer), tokenizer, "random", None, device, "bfloat16", 32_768, True)
+    loaded = LoadedModel(network, Encoder(tokenizer), tokenizer, "random", None, device, "bfloat16", 32_768, has_recurrent_layers=True)
     return Model(TransformersEngine(loaded, "qwen3.5-27b shape"), loaded.encoder, readout_by_name("branch"))
 
 
