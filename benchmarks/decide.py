@@ -32,7 +32,10 @@ from forthwith.model import Model
 from forthwith.readout import readout_by_name
 from forthwith.schema import Choice, Request
 
-WORDS = ["parcel", "order", "late", "refund", "carrier", "street", "monday", "invoice", "customer", "letter", "number", "answer", "paper", "table", "window", "train"]
+WORDS = (
+    "parcel", "order", "late", "refund", "carrier", "street", "monday", "invoice",
+    "customer", "letter", "number", "answer", "paper", "table", "window", "train",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,9 @@ def random_model(device: str) -> Model:
         network = Qwen3_5ForCausalLM(config).eval()
         torch.set_default_dtype(torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(os.environ.get("FORTHWITH_TOKENIZER") or str(ensure_default_model()))
-    loaded = LoadedModel(network, Encoder(tokenizer), tokenizer, "random", None, device, "bfloat16", 32_768, has_recurrent_layers=True)
+    loaded = LoadedModel(
+        network, Encoder(tokenizer), tokenizer, "random", None, device, "bfloat16", 32_768, has_recurrent_layers=True
+    )
     return Model(TransformersEngine(loaded, "qwen3.5-27b shape"), loaded.encoder, readout_by_name("branch"))
 
 
