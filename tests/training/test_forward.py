@@ -95,6 +95,7 @@ def test_packed_loss_is_the_sum_of_plain_leaf_losses(readout: str, shape: str) -
     assert float((ours - theirs).norm() / theirs.norm()) < 1e-4
 
 
+@pytest.mark.slow  # compiles C++: needs a compiler
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 def test_block_mask_reads_what_the_dense_mask_reads() -> None:
     rows = rows_of("branch", Objective())
