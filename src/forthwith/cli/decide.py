@@ -52,6 +52,7 @@ def decide(
     whose body is the System One response, extras under x_….
     """
     from forthwith.cli.drawing import draw_decision
+    from forthwith.cli.terminal import record_counter
     from forthwith.deciding import Failed, decide_stream
     from forthwith.errors import DataError
 
@@ -59,14 +60,16 @@ def decide(
     records = _records(file)
     decider = load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer)
     failures = 0
-    for outcome in decide_stream(decider, records, keep_going=keep_going):
-        if isinstance(outcome, Failed):
-            failures += 1
-            typer.echo(f"error: {outcome.error}", err=True)
-        if plain:
-            typer.echo(_line(outcome))
-        elif not isinstance(outcome, Failed):
-            draw_decision(outcome.record, outcome.decision)
+    with record_counter(shown=plain and not sys.stdout.isatty()) as count:
+        for outcome in decide_stream(decider, records, keep_going=keep_going):
+            count()
+            if isinstance(outcome, Failed):
+                failures += 1
+                typer.echo(f"error: {outcome.error}", err=True)
+            if plain:
+                typer.echo(_line(outcome))
+            elif not isinstance(outcome, Failed):
+                draw_decision(outcome.record, outcome.decision)
     if failures:
         raise DataError(f"{failures} of the records could not be decided; their errors stand above", file)
 
