@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decide"]
 
+_BATCH_TOKENS = 4096  # small enough that answers come as a stream on a CPU
+
 
 def decide(
     file: Annotated[
@@ -61,7 +63,7 @@ def decide(
     decider = load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer)
     failures = 0
     with record_counter(shown=plain and not sys.stdout.isatty()) as count:
-        for outcome in decide_stream(decider, records, keep_going=keep_going):
+        for outcome in decide_stream(decider, records, keep_going=keep_going, batch_tokens=_BATCH_TOKENS):
             count()
             if isinstance(outcome, Failed):
                 failures += 1
