@@ -122,3 +122,24 @@ def test_batches_keep_to_their_tokens_and_their_number() -> None:
     assert len(list(decide_stream(model, records(*"abcd"), batch_tokens=2 * one))) == 4
     assert sizes == [2, 2]
     assert list(decide_stream(model, [])) == []
+
+
+def test_coherent_answers_are_projected_and_nothing_is_automated() -> None:
+    from forthwith.deciding import CoherentDecider
+    from forthwith.model import Model
+    from forthwith.readout import BranchReadout
+    from forthwith.schema import Choice, Noul
+    from forthwith.testing import ScriptedEngine, tiny_encoder
+
+    model = Model(ScriptedEngine(), tiny_encoder(), BranchReadout())
+    questions = {"n": Noul(instructions="Lost?"), "c": Choice(criteria={"a": None, "b": None, "c": None})}
+    plain, coherent = model.decide("s", questions), model.decide("s", questions, coherent=2.0)
+    assert set(coherent.answers) == set(questions)
+    assert coherent["c"].probabilities.sum() == pytest.approx(1.0)
+    assert coherent["c"].probabilities.tolist() != plain["c"].probabilities.tolist()
+    assert not coherent.calibrated
+    assert coherent.bundle_id == f"{plain.bundle_id}+coherent(2)"
+    trusting = CoherentDecider(model, 1e9)
+    (same,) = trusting.decide_prepared([trusting.prepare({"state": "s", "questions": questions})])
+    assert same["c"].probabilities.tolist() == pytest.approx(plain["c"].probabilities.tolist(), abs=1e-6)
+    assert (trusting.name, trusting.binding) == (model.name, model.binding)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from forthwith.calibration import Binding
-from forthwith.decision import Decision
+from forthwith.coherence import LinkedRequest, coherent_answers, link_request
+from forthwith.decision import Decision, confidence
 from forthwith.errors import ForthwithError, RequestError
-from forthwith.schema import BadLine, Record, Request
+from forthwith.schema import BadLine, Record, Request, parse_request
 
-__all__ = ["Decided", "Decider", "DecidesEach", "Failed", "Prepared", "decide_each", "decide_stream"]
+__all__ = ["CoherentDecider", "Decided", "Decider", "DecidesEach", "Failed", "Prepared", "decide_each", "decide_stream"]
 
 BATCH_TOKENS = 16_384
 BATCH_REQUESTS = 64
@@ -154,3 +155,76 @@ def decide_each(decider: Decider, prepared: Sequence[Any]) -> list[Decision | Re
 
 def _named(error: RequestError, record_id: str) -> RequestError:
     return RequestError(f"record {record_id}: {error}", error.problems)
+
+
+@dataclass(frozen=True)
+class _LinkedPrepared:
+    """A request with the siblings of its questions, prepared by the decider within."""
+
+    linked: LinkedRequest
+    within: Any
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the request, siblings included."""
+        return int(self.within.tokens)
+
+
+@dataclass(frozen=True)
+class CoherentDecider:
+    """A decider whose answers are those of another, moved to the nearest coherent ones.
+
+    Every question is asked together with its siblings (a choice and its options, a yes/no question and its negation, a score and its
+    thresholds), and the caller gets the projection. Thresholds and calibrations were fitted without it: nothing is automated.
+
+    Attributes:
+        decider: who answers.
+        weight: of the primary question in the projection; 1 treats it as its siblings, more trusts it more.
+    """
+
+    decider: Decider
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Name of the model within."""
+        return self.decider.name
+
+    @property
+    def bundle_id(self) -> str:
+        """The bundle id within, marked with the weight."""
+        return f"{self.decider.bundle_id}+coherent({self.weight:g})"
+
+    @property
+    def binding(self) -> Binding:
+        """The binding within."""
+        return self.decider.binding
+
+    def prepare(
+        self, request: Request | Record | Mapping[str, Any], families: Mapping[str, str] | None = None
+    ) -> _LinkedPrepared:
+        """A request and its siblings, ready for a batch; raises `RequestError`."""
+        if isinstance(request, Record):
+            families = request.known_families() if families is None else families
+            request = request.request
+        linked = link_request(parse_request(request))
+        return _LinkedPrepared(linked, self.decider.prepare(linked.request, families))
+
+    def decide_prepared(self, prepared: Sequence[_LinkedPrepared]) -> list[Decision]:
+        """One coherent decision a prepared request, in order; raises `EngineError`."""
+        decisions = self.decider.decide_prepared([item.within for item in prepared])
+        return [self._projected(item.linked, decision) for item, decision in zip(prepared, decisions, strict=True)]
+
+    def _projected(self, linked: LinkedRequest, decision: Decision) -> Decision:
+        probabilities = {qid: answer.probabilities for qid, answer in decision.answers.items()}
+        coherent = coherent_answers(linked, probabilities, weight=self.weight)
+        answers = {
+            qid: replace(
+                decision[qid],
+                probabilities=distribution,
+                confidence=confidence(decision[qid].type, distribution),
+                verdict=None if decision[qid].verdict is None else "ask",
+            )
+            for qid, distribution in coherent.items()
+        }
+        return replace(decision, answers=answers, calibrated=False, bundle_id=self.bundle_id)

@@ -16,7 +16,7 @@ from typing import Any
 
 from forthwith.bundle import Bundle, check_binding
 from forthwith.calibration import Binding, Calibration, softmax
-from forthwith.deciding import BATCH_TOKENS, Decided, Decider, decide_stream
+from forthwith.deciding import BATCH_TOKENS, CoherentDecider, Decided, Decider, decide_stream
 from forthwith.decision import Answer, Decision, Usage, confidence, verdict
 from forthwith.encoding import Encoder, TokenTree
 from forthwith.engine.protocol import Engine, TreeReading
@@ -155,6 +155,7 @@ class Model:
         questions: Mapping[str, Any] | None = None,
         *,
         families: Mapping[str, str] | None = None,
+        coherent: float | None = None,
     ) -> Decision:
         """The answers to typed questions about one state.
 
@@ -162,12 +163,15 @@ class Model:
             state: a string, an object or an array; or a whole `Request` or record, and no questions.
             questions: question id to `Noul`, `Choice` or `Score`, or the same as plain JSON objects.
             families: question id to the family whose calibration and threshold apply; default: the question type's.
+            coherent: ask linked questions too and give the nearest coherent answers, with this weight on the question itself
+                (see `CoherentDecider`); None asks only what was asked.
 
         Raises:
             RequestError: names the fields at fault; `ContextTooLongError` where it does not fit the model.
         """
         request = state if questions is None else {"state": state, "questions": dict(questions)}
-        return self.decide_prepared([self.prepare(request, families)])[0]
+        decider: Decider = self if coherent is None else CoherentDecider(self, coherent)
+        return decider.decide_prepared([decider.prepare(request, families)])[0]
 
     async def adecide(
         self,
@@ -175,9 +179,10 @@ class Model:
         questions: Mapping[str, Any] | None = None,
         *,
         families: Mapping[str, str] | None = None,
+        coherent: float | None = None,
     ) -> Decision:
         """`decide`, without blocking the event loop."""
-        return await asyncio.to_thread(self.decide, state, questions, families=families)
+        return await asyncio.to_thread(self.decide, state, questions, families=families, coherent=coherent)
 
     def decide_many(
         self, requests: Iterable[Request | Record | Mapping[str, Any]], *, batch_tokens: int = BATCH_TOKENS

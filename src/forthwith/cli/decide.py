@@ -43,6 +43,10 @@ def decide(
     precision: Precision = None,
     cache_dir: CacheDir = None,
     tokenizer: Tokenizer = None,
+    coherent: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Ask linked questions too and give the nearest coherent answers, with this weight."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a record, also on a terminal.")] = False,  # noqa: FBT002
     keep_going: Annotated[  # noqa: FBT002
         bool, typer.Option("--keep-going", help="Report a bad line and go on with the next.")
@@ -55,12 +59,14 @@ def decide(
     """
     from forthwith.cli.drawing import draw_decision
     from forthwith.cli.terminal import record_counter
-    from forthwith.deciding import Failed, decide_stream
+    from forthwith.deciding import CoherentDecider, Failed, decide_stream
     from forthwith.errors import DataError
 
     plain = as_json or not sys.stdout.isatty()
     records = _records(file)
     decider = load(model, adapter, readout, calibration, device, precision, cache_dir, tokenizer)
+    if coherent is not None:
+        decider = CoherentDecider(decider, coherent)
     failures = 0
     with record_counter(shown=plain and not sys.stdout.isatty()) as count:
         for outcome in decide_stream(decider, records, keep_going=keep_going, batch_tokens=_BATCH_TOKENS):
