@@ -170,8 +170,10 @@ class Model:
             RequestError: names the fields at fault; `ContextTooLongError` where it does not fit the model.
         """
         request = state if questions is None else {"state": state, "questions": dict(questions)}
-        decider: Decider = self if coherent is None else CoherentDecider(self, coherent)
-        return decider.decide_prepared([decider.prepare(request, families)])[0]
+        if coherent is not None:
+            linked = CoherentDecider(self, coherent)
+            return linked.decide_prepared([linked.prepare(request, families)])[0]
+        return self.decide_prepared([self.prepare(request, families)])[0]
 
     async def adecide(
         self,
