@@ -7,7 +7,7 @@ enter the softmax linearly, so the objective is convex in (β, c).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy.optimize import minimize  # pyright: ignore[reportUnknownVariableType]  # SciPy ships no types
@@ -33,6 +33,13 @@ class Affine(NamedTuple):
     temperature: float
     bias: FloatArray
     at_edge: bool
+
+
+class _Minimum(Protocol):
+    """What is read of SciPy's result."""
+
+    @property
+    def x(self) -> FloatArray: ...
 
 
 def fit_temperature(matrices: Sequence[Matrix]) -> Affine:
@@ -96,7 +103,8 @@ def fit_affine(matrix: Matrix, *, ridge: float, is_free: Sequence[bool]) -> Affi
     low, high = (1 / edge for edge in reversed(TEMPERATURE_RANGE))
     start = np.concatenate([[1.0], np.zeros(free.size)])
     bounds = [(low, high)] + [(None, None)] * free.size
-    fit = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-10})
+    tolerances = {"ftol": 1e-15, "gtol": 1e-10}
+    fit = cast("_Minimum", minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=tolerances))
     parameters = np.asarray(fit.x, dtype=np.float64)
     beta = float(parameters[0])
     bias = np.zeros(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Calibration(_Frozen):
 
     format: Literal["forthwith-calibration/1"] = "forthwith-calibration/1"
     binding: Binding
-    temperature: dict[QuestionType, float] = Field(default_factory=dict)
+    temperature: dict[QuestionType, float] = Field(default_factory=dict[QuestionType, float])
     family_temperature: dict[str, float] = Field(default_factory=dict)
     noul_bias: float = 0.0
     score_bias: dict[str, list[float]] = Field(default_factory=dict)
@@ -108,7 +108,7 @@ class Calibration(_Frozen):
                 levels = shifted.shape[-1]
                 raise ShapeError(f"score bias of {family!r} has {bias.size} levels, the question has {levels}")
             shifted = shifted + bias
-        default = self.temperature.get(question_type, 1.0)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        default = self.temperature.get(cast("QuestionType", question_type), 1.0)  # an unknown type has none
         temperature = default if family is None else self.family_temperature.get(family, default)
         return softmax(shifted / temperature)
 

@@ -8,7 +8,7 @@ against the steps accepted before it, which are fitted on the same training fold
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -220,7 +220,7 @@ def _trials(questions: ScoredQuestions, config: FitConfig) -> list[_Trial]:
                 trials.append(_Trial(f"temperature of {name}", rows, config.min_rows, _type_temperature(name)))
     if config.fits_noul_bias and is_noul.any():
         trials.append(_Trial("bias of yes", is_noul, config.min_rows, _noul_bias))
-    for code in np.unique(questions.family).tolist():
+    for code in map(int, np.unique(questions.family)):
         trials.extend(_family_trials(questions, questions.families[code], questions.family == code, config))
     return trials
 
@@ -314,7 +314,7 @@ def _losses(questions: ScoredQuestions, calibration: Calibration) -> FloatArray:
 def _one_hot(questions: ScoredQuestions) -> ScoredQuestions:
     target = np.zeros_like(questions.target)
     target[questions.starts[:-1] + questions.label] = 1.0
-    return ScoredQuestions(**{**questions.__dict__, "target": target})
+    return replace(questions, target=target)
 
 
 def _assign_folds(questions: ScoredQuestions, config: FitConfig) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -63,7 +65,7 @@ def fit_none_of_these(
         train, test = fold != held_out, fold == held_out
         share = float(np.clip(none[train].mean(), 1e-6, 1 - 1e-6))
         fitted = _fit(scores[train], none[train])
-        by_share = np.where(none[test], np.log(share), np.log1p(-share))
+        by_share = cast("FloatArray", np.where(none[test], np.log(share), np.log1p(-share)))
         gain[test] = _log_likelihood(scores[test], none[test], fitted) - by_share
     sums = np.bincount(codes, weights=gain - gain.mean())
     error = float(np.sqrt(sums @ sums)) / gain.size

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,8 @@ class ScoredQuestions:
         chosen = np.arange(len(self))[rows]
         sizes = self.n_options[chosen]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-        slots = np.repeat(self.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        shifts = np.repeat(self.starts[chosen] - starts[:-1], sizes)
+        slots = shifts + cast("IntArray", np.arange(starts[-1]))
         return ScoredQuestions(
             log_scores=self.log_scores[slots],
             target=self.target[slots],
@@ -138,7 +139,7 @@ class ScoredQuestions:
         edges = np.flatnonzero(np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)) + 1
         for rows in np.split(order, edges):
             first = int(rows[0])
-            slots = self.starts[rows][:, None] + np.arange(self.n_options[first])
+            slots = self.starts[rows][:, None] + cast("IntArray", np.arange(self.n_options[first]))
             family = self.families[int(self.family[first])]
             yield Block(rows, slots, QUESTION_TYPES[int(self.types[first])], family)
 

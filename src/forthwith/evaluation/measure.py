@@ -261,5 +261,5 @@ def _worst(aligned: AlignedQuestions, columns: QuestionColumns, config: MeasureC
             confidence=float(columns.confidence[row]),
             is_automated=None if np.isnan(columns.threshold[row]) else bool(columns.is_automated[row]),
         )
-        for row in order.tolist()
+        for row in map(int, order)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -149,7 +150,8 @@ def _by_cluster(values: PairedValues) -> tuple[IntArray, FloatArray, FloatArray]
     shape = (n_clusters, n_families)
     counts = np.bincount(cells, minlength=n_clusters * n_families).reshape(shape).astype(np.float64)
     difference = values.candidate - values.baseline
-    sums = np.bincount(cells, weights=difference, minlength=n_clusters * n_families).reshape(shape)
+    summed = np.bincount(cells, weights=difference, minlength=n_clusters * n_families)
+    sums = cast("FloatArray", summed).reshape(shape)  # weighted counts are floats
     order = np.lexsort(np.concatenate([counts, sums], axis=1).T)
     return codes, counts[order], sums[order]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from statsmodels.stats.proportion import proportion_confint  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
@@ -121,5 +121,7 @@ def _accuracy_interval(scorable: QuestionColumns) -> tuple[float, float]:
     clustered = float(sums @ sums) * sums.size / max(1, sums.size - 1)
     independent = n * mean * (1 - mean)
     effect = max(1.0, clustered / independent) if independent > 0 else 1.0
-    low, high = proportion_confint(mean * n / effect, n / effect, alpha=0.05, method="wilson")
+    low, high = cast(  # numbers in, numbers out
+        "tuple[float, float]", proportion_confint(mean * n / effect, n / effect, alpha=0.05, method="wilson")
+    )
     return float(low), float(high)

@@ -10,7 +10,7 @@ budget. Answers about one user are not independent; the test counts them as fewe
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from scipy.optimize import brentq  # pyright: ignore[reportUnknownVariableType]  # SciPy ships no types
@@ -258,7 +258,11 @@ def _least_count(errors: int, budget: float, alpha: float) -> float:
     """Number of answers, with so many errors, at which the upper bound of the error just meets the budget."""
     if errors == 0:
         return float(np.log(alpha) / np.log1p(-budget))
-    return float(brentq(lambda n: upper_error_bound(n, errors, 1 - alpha) - budget, errors + 1e-9, _MOST_LABELS))
+
+    def excess(n: float) -> float:
+        return upper_error_bound(n, errors, 1 - alpha) - budget
+
+    return cast("float", brentq(excess, errors + 1e-9, _MOST_LABELS))
 
 
 _MOST_LABELS = 1e9
@@ -293,7 +297,7 @@ def _sequence(effective: FloatArray, config: ThresholdConfig, alpha: float) -> I
     if n < starts[0]:
         return np.zeros(0, dtype=np.int64)
     start = max([starts[0], *(count for count in starts if count <= n * 2 / 3)])
-    wanted = np.linspace(start, n, config.grid_points)
+    wanted = cast("FloatArray", np.linspace(start, n, config.grid_points))
     return np.unique(np.searchsorted(np.maximum.accumulate(effective), wanted - 1e-9))
 
 

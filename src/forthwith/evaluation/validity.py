@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from forthwith.calibration import ScoredQuestions
 from forthwith.errors import ConfigError, DataError
 from forthwith.evaluation.align import AlignedQuestions
 from forthwith.evaluation.columns import QuestionColumns, question_columns
@@ -121,8 +120,8 @@ class Rung:
 def oracle(aligned: AlignedQuestions) -> OracleResult:
     """Score the gold distribution itself: 100 % right, and a Brier score under 1e-6, or the path has a fault."""
     scored = aligned.scored
-    perfect = ScoredQuestions(**{**scored.__dict__, "log_scores": np.log(np.maximum(scored.target, 1e-300))})
-    columns = question_columns(AlignedQuestions(**{**aligned.__dict__, "scored": perfect}))
+    perfect = replace(scored, log_scores=np.log(np.maximum(scored.target, 1e-300)))
+    columns = question_columns(replace(aligned, scored=perfect))
     contradicted = columns.is_scorable & ~columns.is_right & columns.is_soft
     rows = columns.is_scorable & ~contradicted
     if not rows.any():
