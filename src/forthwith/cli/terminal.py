@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ def new_table(*heads: str, title: str, text: Collection[int] = (0,)) -> Table:
 
 
 @contextmanager
-def record_counter(*, shown: bool) -> Iterator[Callable[[], None]]:
+def record_counter(*, shown: bool) -> Generator[Callable[[], None]]:
     """A call that counts one record; records, speed and time stand on standard error while they are `shown` and it is a terminal."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
