@@ -94,6 +94,18 @@ class Executor:
         cache = DynamicCache(config=self.model.config) if self.has_recurrent_layers else DynamicCache()
         return self._extend(tree_index, trees, 0, cache, findings)
 
+    def run_chain(self, tree_index: int, trees: Sequence[TokenTree], findings: Findings) -> Any:
+        """A tree without forks in one ordinary pass; gives the key-value cache behind its root (attention-only models)."""
+        tree = trees[tree_index]
+        ids = np.array(tree.path(len(tree.segments) - 1), dtype=np.int64)
+        wanted: Wanted = [
+            ((tree_index, number), tree.starts[read.segment] + read.offset, read.candidates)
+            for number, read in enumerate(tree.reads)
+        ]
+        cache = DynamicCache()
+        self._call({"input_ids": self._tensor(ids[None]), self._cache_name: cache, "use_cache": True}, wanted, findings)
+        return _first_tokens(cache, len(tree.segments[0].ids))
+
     def run_forked(
         self, members: Sequence[int], trees: Sequence[TokenTree], root_cache: Any, findings: Findings, chunk_tokens: int
     ) -> None:
@@ -272,6 +284,14 @@ def _fork(cache: Any) -> Any:
     fork = copy.copy(cache)
     fork.layers = [copy.copy(layer) for layer in cache.layers]
     return fork
+
+
+def _first_tokens(cache: Any, tokens: int) -> Any:
+    """The cache as it was after its first tokens (attention layers only)."""
+    first = _fork(cache)
+    for layer in first.layers:
+        layer.keys, layer.values = layer.keys[:, :, :tokens].clone(), layer.values[:, :, :tokens].clone()
+    return first
 
 
 def _deep_fork(cache: Any, copies: int) -> Any:

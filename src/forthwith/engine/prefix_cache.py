@@ -21,6 +21,9 @@ class PrefixCache:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, ids: tuple[int, ...]) -> bool:
+        return ids in self._entries
+
     def get(self, ids: tuple[int, ...]) -> Any | None:
         """The cache for exactly these ids, or None."""
         entry = self._entries.get(ids)

@@ -121,26 +121,39 @@ class TransformersEngine:
         ]
 
     def _packs(self, group: _Group, root: tuple[int, ...]) -> bool:
-        return not (
-            self.loaded.has_recurrent_layers or group.size > self.limits.row or self.prefix_cache.get(root) is not None
-        )
+        return not (self.loaded.has_recurrent_layers or group.size > self.limits.row or root in self.prefix_cache)
 
     def _run_forked(self, group: _Group, trees: Sequence[TokenTree], findings: Findings, cached: list[int]) -> None:
-        lead = group.members[0]
-        root = trees[lead].segments[0].ids
-        needs_root_reads = any(read.segment == 0 for index in group.members for read in trees[index].reads)
-        cache = None if needs_root_reads else self.prefix_cache.get(root)
-        if cache is None:
-            for index in group.members if needs_root_reads else [lead]:
-                cache = self._executor.encode_root(index, trees, findings)
-            self.prefix_cache.put(root, cache, _cache_bytes(cache))
-        else:
-            cached[lead] = len(root)
-        for index in group.members[1:]:
+        root = trees[group.members[0]].segments[0].ids
+        cache = None if _reads_root(group, trees) else self.prefix_cache.get(root)
+        paid = 1 if cache is None else 0
+        for index in group.members[paid:]:
             cached[index] = len(root)
+        if cache is None:
+            encoded: list[Any] = []
+            self._retrying(lambda _once: encoded.append(self._encode(group, trees, findings)), 1)
+            cache = encoded[-1]
+            self.prefix_cache.put(root, cache, _cache_bytes(cache))
+            if self._is_chain(group, trees):
+                return  # its one pass has read everything
         self._retrying(
             lambda budget: self._executor.run_forked(group.members, trees, cache, findings, budget), self.limits.chunk
         )
+
+    def _is_chain(self, group: _Group, trees: Sequence[TokenTree]) -> bool:
+        """Whether one ordinary pass reads it all: a single tree without forks, on a model whose cache can be cut."""
+        tree = trees[group.members[0]]
+        forks = any(len(children) > 1 for children in tree.children)
+        return len(group.members) == 1 and not forks and not self.loaded.has_recurrent_layers
+
+    def _encode(self, group: _Group, trees: Sequence[TokenTree], findings: Findings) -> Any:
+        """Read the root of a group and whatever is read in it; gives its key-value cache."""
+        if self._is_chain(group, trees):
+            return self._executor.run_chain(group.members[0], trees, findings)
+        cache: Any = None
+        for index in group.members if _reads_root(group, trees) else group.members[:1]:
+            cache = self._executor.encode_root(index, trees, findings)
+        return cache
 
     def _run_rows(self, groups: Sequence[_Group], trees: Sequence[TokenTree], findings: Findings) -> None:
         rows = _fill_rows(groups, trees, self.limits.row)
@@ -174,6 +187,10 @@ class TransformersEngine:
             gc.collect()
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
+
+
+def _reads_root(group: _Group, trees: Sequence[TokenTree]) -> bool:
+    return any(read.segment == 0 for index in group.members for read in trees[index].reads)
 
 
 def _groups(trees: Sequence[TokenTree]) -> list[_Group]:
