@@ -245,3 +245,23 @@ def test_an_answer_names_the_exact_model_and_changes_its_name_with_the_calibrati
     assert len(names) == 3
     fitted = calibration(noul_bias=0.1)
     assert model(fitted).decide("s", QUESTIONS).bundle_id == model(fitted).bundle_id
+
+
+def test_a_calibration_that_fitted_nothing_is_not_called_calibrated() -> None:
+    nothing = calibration(
+        thresholds=Thresholds(error_budget=0.05, confidence_level=0.95, method="test", by_family={"q": None})
+    )
+    assert nothing.applies_nothing
+    decision = model(nothing).decide("s", QUESTIONS)
+    assert not decision.calibrated
+    assert decision["n"].verdict == "ask"
+    promised = calibration(
+        thresholds=Thresholds(error_budget=0.05, confidence_level=0.95, method="test", by_family={"q": 0.9})
+    )
+    assert not promised.applies_nothing
+    assert model(promised).decide("s", QUESTIONS).calibrated
+
+
+def test_an_empty_name_is_no_model() -> None:
+    with pytest.raises(UnknownModelError, match="unknown model ''; known models"):
+        Model.load("")

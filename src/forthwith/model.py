@@ -142,6 +142,10 @@ class Model:
         """Twelve hexadecimal digits that change with anything the answers depend on."""
         return self._bundle_id
 
+    @property
+    def _is_calibrated(self) -> bool:
+        return self.calibration is not None and not self.calibration.applies_nothing
+
     @cached_property
     def _bundle_id(self) -> str:
         if self.bundle is not None and self.calibration == self.bundle.calibration:
@@ -255,7 +259,7 @@ class Model:
             leaves=sum(len(tree.reads) for tree in prepared.plan.trees),
             latency_ms=latency_ms,
         )
-        return Decision(answers, self.name, self.calibration is not None, usage, self.bundle_id)
+        return Decision(answers, self.name, self._is_calibrated, usage, self.bundle_id)
 
     def _answer(self, question: Any, scores: Scores, family: str | None) -> Answer:
         calibration = self.calibration

@@ -14,7 +14,7 @@ from forthwith.calibration import Calibration
 from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.encoding import Encoder
 from forthwith.engine.protocol import Engine, EngineIdentity
-from forthwith.errors import ArtifactError, ConfigError
+from forthwith.errors import ArtifactError, ConfigError, UnknownModelError
 from forthwith.readout import Readout, readout_by_name
 
 __all__ = ["DEFAULT_BASE", "DEFAULT_BUNDLE", "LoadOptions", "ModelParts", "load_parts", "load_served_parts"]
@@ -122,6 +122,8 @@ def _bundle_parts(bundle: Bundle, options: LoadOptions) -> ModelParts:
 def _resolve(name: str | None) -> str | Path:
     """A bundle's folder, or the name of a base."""
     shipped = packaged_bundles()
+    if name is not None and not name.strip():
+        raise UnknownModelError(name, (*shipped, DEFAULT_BASE))
     if name is None:
         return shipped.get(DEFAULT_BUNDLE, DEFAULT_BASE)
     if name in shipped:

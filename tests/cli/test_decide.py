@@ -144,3 +144,19 @@ def test_version_and_help() -> None:
     assert runner.invoke(app, ["--version"]).output.startswith("forthwith ")
     shown = runner.invoke(app, ["decide", "--help"]).output
     assert "--keep-going" in shown
+
+
+def test_a_path_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    code, _, errors = forthwith("personal", "demo", "--states", "2", "--out", str(blocked))
+    assert code == 2
+    assert errors.splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(("option", "value"), [("--port", "99999"), ("--max-tokens", "-5"), ("--max-wait", "0")])
+def test_impossible_server_settings_are_refused_at_the_start(option: str, value: str) -> None:
+    code, _, errors = forthwith("serve", option, value)
+    assert code == 2
+    assert option in errors

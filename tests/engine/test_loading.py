@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from forthwith.engine.loading import ModelSource, load_model
 from forthwith.engine.transformers import TransformersEngine
-from forthwith.errors import ArtifactError, UnknownModelError
+from forthwith.errors import ArtifactError, ConfigError, UnknownModelError
 from forthwith.model import Model
 from forthwith.schema import Choice
 from forthwith.testing import tiny_causal_model, tiny_tokenizer
@@ -127,3 +127,9 @@ def test_a_model_loads_from_a_folder_and_decides(tmp_path: Path) -> None:
     swapped = model.decide("a state", {"q": Choice(criteria={"c": None, "a": None, "b": None})})["q"]
     assert np.allclose(answer.probabilities, swapped.probabilities[[1, 2, 0]], atol=1e-5)
     assert json.loads(model.binding.model_dump_json())["readout"] == "branch"
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:99"])
+def test_a_device_that_is_not_here_is_refused_by_name(tmp_path: Path, device: str) -> None:
+    with pytest.raises(ConfigError, match=f"device '{device}' cannot be used here"):
+        load_model(ModelSource(str(base_folder(tmp_path / "base")), device=device))

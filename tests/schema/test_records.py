@@ -241,3 +241,13 @@ def test_every_public_record_is_read(public_data: Path) -> None:
                 counts["bad" if isinstance(item, BadLine) else "records"] += 1
     assert counts["bad"] == 0
     assert counts["records"] > 60_000
+
+
+def test_one_side_named_twice_is_refused() -> None:
+    with pytest.raises(RequestError, match="criteria: yes, true name one side twice"):
+        parse_record(changed(OURS, "questions", "lost", "criteria", value={"yes": "a", "true": "b"}))
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    (record,) = records_from_stream(io.BytesIO(b"\xef\xbb\xbf" + json.dumps(OURS).encode()), Path("-"))
+    assert isinstance(record, Record)

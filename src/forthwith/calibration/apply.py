@@ -80,6 +80,16 @@ class Calibration(_Frozen):
                 raise ValueError(f"temperature {name!r} is {value!r}; it must be a positive number")
         return temperatures
 
+    @property
+    def applies_nothing(self) -> bool:
+        """Whether it leaves every log-score as it is and promises no threshold: as good as no calibration."""
+        thresholds = self.thresholds
+        promised = thresholds is not None and any(
+            value is not None for value in (*thresholds.by_family.values(), *thresholds.by_type.values())
+        )
+        changes = self.temperature or self.family_temperature or self.noul_bias or self.score_bias
+        return not promised and not changes
+
     def probabilities(self, log_scores: FloatArray, question_type: str, family: str | None = None) -> FloatArray:
         """Calibrated distribution over a question's options.
 

@@ -53,6 +53,12 @@ def calibrate(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
     _show(calibration)
+    if calibration.applies_nothing:
+        typer.echo(
+            f"warning: nothing could be fitted, the reasons stand above; answers with {out} are not calibrated,"
+            " also where the bundle's own calibration would be: leave it out until there are more labels",
+            err=True,
+        )
     typer.echo(
         f"{out}: bound to {calibration.binding.readout} readout, weights {calibration.binding.weights_sha256[:12]}"
     )

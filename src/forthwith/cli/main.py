@@ -90,6 +90,10 @@ def run() -> None:
         code = next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
         typer.echo(f"error: {error}", err=True)
         sys.exit(code)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"error: {place}{error.strerror or error}; check the path and its permissions", err=True)
+        sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         sys.exit(130)

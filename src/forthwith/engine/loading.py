@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from forthwith.default_model.source import file_sha256
 from forthwith.encoding import Encoder
-from forthwith.errors import ArtifactError, UnknownModelError
+from forthwith.errors import ArtifactError, ConfigError, UnknownModelError
 
 __all__ = ["LoadedModel", "ModelSource", "load_model", "weights_sha256"]
 
@@ -63,7 +63,7 @@ def load_model(source: ModelSource) -> LoadedModel:
         UnknownModelError: there is no such folder or file, and no hub model of that name can be reached.
         ArtifactError: the model or adapter is broken, does not fit its base, or changes nothing.
     """
-    device = source.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = _checked_device(source.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     precision = source.precision or ("float32" if device == "cpu" else "bfloat16")
     model, tokenizer, files = _load_base(source, precision)
     config = model.config.get_text_config()
@@ -85,6 +85,22 @@ def load_model(source: ModelSource) -> LoadedModel:
         max_tokens=int(getattr(config, "max_position_embeddings", None) or 4096),
         has_recurrent_layers=bool(layer_types - {"full_attention", "sliding_attention"}),
     )
+
+
+def _checked_device(device: str) -> str:
+    """The device, if it is one of this machine's.
+
+    Raises:
+        ConfigError: no such device here.
+    """
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0][:120]
+        raise ConfigError(
+            f"device {device!r} cannot be used here ({reason}); use cpu or a GPU of this machine", "device"
+        ) from error
+    return device
 
 
 def _load_base(source: ModelSource, precision: str) -> tuple[Any, Any, list[Path]]:

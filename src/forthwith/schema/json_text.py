@@ -32,6 +32,7 @@ def parse_json(text: str | bytes) -> JsonValue:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise RequestError(f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}") from error
+    text = text.removeprefix("\ufeff")  # a byte order mark, as some editors write it
     try:
         value: JsonValue = json.loads(
             text, object_pairs_hook=_object_without_duplicates, parse_constant=_refuse_constant
@@ -41,7 +42,7 @@ def parse_json(text: str | bytes) -> JsonValue:
     except RecursionError as error:
         raise RequestError(f"nested deeper than {MAX_DEPTH} levels; flatten the value") from error
     except ValueError as error:  # integers of over 4,300 digits
-        raise RequestError(f"not a usable number: {error}") from error
+        raise RequestError("not a usable number: an integer has over 4,300 digits; send it as text") from error
     check_json_value(value)
     return value
 

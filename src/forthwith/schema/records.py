@@ -283,7 +283,12 @@ def _without_labels(question: object) -> object:
     bare: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LABEL_FIELDS}
     sides = _mapping(bare.get("criteria"))
     if bare.get("type") == "noul" and sides is not None:
-        bare["criteria"] = {_noul_key(str(side), "criteria"): text for side, text in sides.items()}
+        named = {_noul_key(str(side), "criteria"): text for side, text in sides.items()}
+        if len(named) < len(sides):
+            raise RequestError(
+                f"criteria: {', '.join(map(str, sides))} name one side twice; use true and false, each once"
+            )
+        bare["criteria"] = named
     return bare
 
 
