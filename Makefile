@@ -31,7 +31,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/.dev
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
