@@ -93,7 +93,7 @@ def _checked_device(device: str) -> str:
     Raises:
         ConfigError: no such device here.
     """
-    try:
+    try:  # torch has no one question for this: each kind of absence raises its own class
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0][:120]
