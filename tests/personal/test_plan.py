@@ -100,6 +100,7 @@ def test_buried_documents_keep_to_the_budget_and_hold_nothing_that_matters(plan,
         ({"families": ("nosuch",)}, "families"),
         ({"questions_per_state": 9}, "questions_per_state"),
         ({"p_buried": 2}, "p_buried"),
+        ({"p_buried": 0.25, "p_brief": 0.8}, "p_brief"),
     ],
 )
 def test_an_impossible_setting_names_its_field(wrong, field):
@@ -111,3 +112,32 @@ def test_an_impossible_setting_names_its_field(wrong, field):
 def test_a_plan_for_another_split_is_refused(kb):
     with pytest.raises(ConfigError, match="the plan is for 'test'"):
         make_plan(kb, PlanConfig("test", 5, 1))
+
+
+def test_brief_records_hold_nothing_that_their_questions_do_not_need(kb):
+    full = make_plan(kb, PlanConfig("dev", 40, seed=9, p_buried=0.25))
+    brief = make_plan(kb, PlanConfig("dev", 40, seed=9, p_buried=0.25, p_brief=0.5))
+    marked = [record for record in brief.records if record.is_brief]
+    assert len(marked) == 20
+    assert not any(record.buried_tokens for record in marked)
+    by_index = {record.index: record for record in full.records}
+    for record in marked:
+        short = draft(record, kb)
+        long = draft(dataclasses.replace(record, is_brief=False), kb)
+        assert [fragment.label for fragment in short.fragments] == [fragment.label for fragment in long.fragments]
+        assert {line.line_id for line in short.snapshot.lines()} <= {line.line_id for line in long.snapshot.lines()}
+        kept = {line.line_id for line in short.snapshot.lines()}
+        assert all(anchor.line_id in kept for part in short.fragments for anchor in part.required)
+        assert record.families[0].family == by_index[record.index].families[0].family
+
+
+def test_a_brief_record_says_no_line_that_must_not_change_the_answer(kb):
+    plan = make_plan(
+        kb, PlanConfig("dev", 30, seed=4, families=("notify_level",), questions_per_state=1, p_buried=0, p_brief=1)
+    )
+    for record in plan.records:
+        made = draft(record, kb)
+        said = {line.line_id for line in made.snapshot.lines()}
+        assert made.fragments[0].distractors
+        assert not made.fragments[0].distractors & said
+        assert not made.snapshot.memory

@@ -29,6 +29,7 @@ MEMORY_LINES = 12
 
 CHARS_PER_TOKEN = 4
 _LETTERS = "ABCDEFG"
+_LINES = ("memory", "rules", "preference_updates", "forget_requests", "contacts", "calendar", "notes")
 L = TypeVar("L", bound=Line)
 
 
@@ -79,6 +80,8 @@ def draft(record: PlannedRecord, kb: KnowledgeBase) -> DraftRecord:
 
 def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragment]) -> Snapshot | None:
     """The merged snapshot, or None when one fragment needs what another withholds or states differently."""
+    if record.is_brief:
+        fragments = _without_distractors(fragments)
     needed = frozenset[str]().union(*(fragment.needed_facts for fragment in fragments))
     withheld = frozenset[str]().union(*(fragment.withheld_facts for fragment in fragments))
     if needed & withheld:
@@ -98,7 +101,8 @@ def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragme
     if calendar is None or len({line.date for line in memory}) < len(memory):
         return None
     forbidden = [anchor.text for fragment in fragments for anchor in fragment.forbidden]
-    memory += _filler(kb, record, memory, withheld, forbidden)
+    if not record.is_brief:
+        memory += _filler(kb, record, memory, withheld, forbidden)
     rng.shuffle(rules)
     rng.shuffle(contacts)
     snapshot = Snapshot(
@@ -118,6 +122,19 @@ def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragme
         pending=tuple(fragment.pending for fragment in fragments),
     )
     return None if forbidden and _is_said(snapshot, forbidden) else snapshot
+
+
+def _without_distractors(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """The fragments without the lines that must not change an answer, unless another fragment requires them."""
+    required = {anchor.line_id for fragment in fragments for anchor in fragment.required}
+    idle = frozenset[str]().union(*(fragment.distractors for fragment in fragments)) - required
+    return [
+        replace(
+            fragment,
+            **{name: tuple(line for line in getattr(fragment, name) if line.line_id not in idle) for name in _LINES},
+        )
+        for fragment in fragments
+    ]
 
 
 def _merge(parts: Iterable[Sequence[L]]) -> list[L] | None:

@@ -160,6 +160,7 @@ class PlannedRecord:
         style_id: the rendering style.
         buried_tokens: budget of unrelated documents to insert (4 characters a token); 0 for none.
         wording_split: whose share of phrasings may be used.
+        is_brief: whether the record holds nothing but what its questions need.
     """
 
     record_id: str
@@ -172,6 +173,7 @@ class PlannedRecord:
     families: tuple[PlannedFamily, ...]
     buried_tokens: int
     wording_split: Split
+    is_brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)

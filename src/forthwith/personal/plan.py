@@ -56,6 +56,8 @@ class PlanConfig:
         styles: ids of rendering styles, dealt out evenly; empty for all that the split may use.
         questions_per_state: mean number of questions, 1 to 3.
         p_buried: share of the records that get documents to bury.
+        p_brief: share of the records that hold nothing but what their questions need: no further memories, no lines that
+            must not change the answer, no documents. For training: a rule is learned from fewer tokens.
         families: which families take part.
     """
 
@@ -66,6 +68,7 @@ class PlanConfig:
     questions_per_state: float = 2.5
     p_buried: float = 0.25
     families: tuple[Family, ...] = FAMILIES
+    p_brief: float = 0.0
 
     def __post_init__(self) -> None:
         if self.states < 1:
@@ -82,6 +85,12 @@ class PlanConfig:
             )
         if not 0 <= self.p_buried <= 1:
             raise ConfigError(f"p_buried is {self.p_buried}; it is a share from 0 to 1", "p_buried")
+        if not 0 <= self.p_brief <= 1 - self.p_buried:
+            raise ConfigError(
+                f"p_brief is {self.p_brief}; brief records hold no documents, so it lies in 0..{1 - self.p_buried:g},"
+                " what p_buried leaves",
+                "p_brief",
+            )
 
 
 @dataclass(frozen=True)
@@ -141,6 +150,7 @@ def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> l
     slots = {family: iter(_slots(config, family, designs[family], count)) for family, count in counts.items()}
     styles = _styles(config)
     buried = _buried(config)
+    brief = _brief(config, buried)
     return [
         PlannedRecord(
             record_id=f"pd/{config.split}/{config.seed}/{index}",
@@ -153,6 +163,7 @@ def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> l
             families=tuple(next(slots[family]) for family in row),
             buried_tokens=buried[index],
             wording_split=config.split,
+            is_brief=index in brief,
         )
         for index, row in enumerate(families)
     ]
@@ -209,6 +220,12 @@ def _buried(config: PlanConfig) -> list[int]:
     rng = seeded_rng("pd-budgets", config.split, config.seed)
     chosen = set(rng.sample(range(config.states), k=round(config.p_buried * config.states)))
     return [rng.randint(1_000, 6_000) if index in chosen else 0 for index in range(config.states)]
+
+
+def _brief(config: PlanConfig, buried: Sequence[int]) -> set[int]:
+    rng = seeded_rng("pd-brief", config.split, config.seed)
+    free = [index for index, budget in enumerate(buried) if budget == 0]
+    return set(rng.sample(free, k=min(len(free), round(config.p_brief * config.states))))
 
 
 def _pools(kb: KnowledgeBase, config: PlanConfig, chunks: int) -> list[list[str]]:

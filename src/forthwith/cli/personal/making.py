@@ -26,6 +26,9 @@ def plan(
     family: Annotated[list[str] | None, typer.Option(help="Only this kind of question.")] = None,
     questions_per_state: Annotated[float, typer.Option(help="Mean number of questions, 1 to 3.")] = 2.5,
     p_buried: Annotated[float, typer.Option(help="Share of records with unrelated documents.")] = 0.25,
+    p_brief: Annotated[
+        float, typer.Option(help="Share of records that hold nothing but what their questions need (for training).")
+    ] = 0.0,
     processes: Processes = 1,
 ) -> None:
     """Decide everything about every record before anything is written: user, questions, answers' places, style, seed."""
@@ -48,6 +51,7 @@ def plan(
         styles=tuple(style or style_ids(name)),
         questions_per_state=questions_per_state,
         p_buried=p_buried,
+        p_brief=p_brief,
         families=cast("tuple[Family, ...]", tuple(family or FAMILIES)),
     )
     made = make_plan(open_kb(kb, name), config, processes=processes, show_progress=True)
