@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from forthwith.errors import ArtifactError, ConfigError, DataError
-from forthwith.personal.compose import draft
+from forthwith.personal.compose import CHARS_PER_TOKEN, draft
 from forthwith.personal.plan import PlanConfig, make_plan
 from forthwith.personal.plan_file import read_plan, write_plan
 
@@ -87,7 +87,7 @@ def test_buried_documents_keep_to_the_budget_and_hold_nothing_that_matters(plan,
     assert all(item.documents for item in buried)
     for item in buried:
         texts = [text for _, _, text in item.documents]
-        assert sum(map(len, texts)) <= 4 * item.planned.buried_tokens
+        assert sum(map(len, texts)) <= CHARS_PER_TOKEN * item.planned.buried_tokens
         names = [fragment.pending.body for fragment in item.fragments if fragment.family == "forgotten_violation"]
         assert not any(body.item_name and body.item_name in text for body in names for text in texts)
 

@@ -158,7 +158,7 @@ class PlannedRecord:
         record_id: "pd/<split>/<seed>/<index>".
         visit: which of the user's later choices is the present.
         style_id: the rendering style.
-        buried_tokens: budget of unrelated documents to insert (4 characters a token); 0 for none.
+        buried_tokens: budget of unrelated documents to insert (3 characters a token); 0 for none.
         wording_split: whose share of phrasings may be used.
         is_brief: whether the record holds nothing but what its questions need.
     """

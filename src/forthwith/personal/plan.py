@@ -36,7 +36,7 @@ __all__ = ["CHUNK", "Plan", "PlanConfig", "make_plan"]
 CHUNK = 250
 """Records that are planned together."""
 
-RECIPE = "pd-recipe-3"
+RECIPE = "pd-recipe-4"
 """Changes whenever the same plan would give other records."""
 
 ATTEMPTS = 3
