@@ -131,13 +131,19 @@ def test_brief_records_hold_nothing_that_their_questions_do_not_need(kb):
         assert record.families[0].family == by_index[record.index].families[0].family
 
 
-def test_a_brief_record_says_no_line_that_must_not_change_the_answer(kb):
-    plan = make_plan(
-        kb, PlanConfig("dev", 30, seed=4, families=("notify_level",), questions_per_state=1, p_buried=0, p_brief=1)
-    )
-    for record in plan.records:
-        made = draft(record, kb)
-        said = {line.line_id for line in made.snapshot.lines()}
-        assert made.fragments[0].distractors
-        assert not made.fragments[0].distractors & said
-        assert not made.snapshot.memory
+@pytest.mark.parametrize("family", ["notify_level", "needs_approval", "share_ok", "route", "forgotten_violation"])
+def test_a_brief_record_says_no_line_that_must_not_change_the_answer(kb, family):
+    config = PlanConfig("dev", 30, seed=4, families=(family,), questions_per_state=1, p_buried=0, p_brief=1)
+    found = 0
+    for record in make_plan(kb, config).records:
+        long = draft(dataclasses.replace(record, is_brief=False), kb)
+        said = {line.line_id for line in draft(record, kb).snapshot.lines()}
+        found += len(long.fragments[0].distractors)
+        assert not long.fragments[0].distractors & said
+    assert found > 0
+
+
+def test_steps_are_asked_in_training_alone(kb):
+    with pytest.raises(ConfigError, match="training alone") as caught:
+        PlanConfig("dev", 30, seed=4, asks_steps=True)
+    assert caught.value.field == "asks_steps"

@@ -6,6 +6,7 @@ from typing import Any
 
 from forthwith.personal.fragment import DraftRecord, Fragment
 from forthwith.personal.render.rendered import QuestionText, RenderedRecord
+from forthwith.personal.steps import step_questions
 
 __all__ = ["benchmark_record"]
 
@@ -24,6 +25,9 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     planned = draft.planned
     fragments = {fragment.qid: fragment for fragment in draft.fragments}
     questions = {text.qid: _question(fragments[text.qid], text) for text in rendered.questions}
+    if planned.asks_steps:
+        for fragment in draft.fragments:
+            questions |= step_questions(fragment.family, fragment.steps)
     render = {"model": rendered.renderer, "style_id": rendered.style_id, "wording": rendered.wording}
     if prompt_sha256 is not None:
         render["prompt_sha256"] = prompt_sha256

@@ -68,6 +68,8 @@ def draft(record: PlannedRecord, kb: KnowledgeBase) -> DraftRecord:
         if fragment is None:
             raise ArtifactError(f"{record.record_id}: {slot.family} cannot be realised as planned; plan again")
         fragments.append(fragment)
+    if record.is_brief:
+        fragments = _without_distractors(fragments)
     snapshot = compose(kb, record, fragments)
     if snapshot is None:
         raise ArtifactError(f"{record.record_id}: its fragments contradict each other; plan again")
@@ -82,8 +84,6 @@ def draft(record: PlannedRecord, kb: KnowledgeBase) -> DraftRecord:
 
 def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragment]) -> Snapshot | None:
     """The merged snapshot, or None when one fragment needs what another withholds or states differently."""
-    if record.is_brief:
-        fragments = _without_distractors(fragments)
     needed = frozenset[str]().union(*(fragment.needed_facts for fragment in fragments))
     withheld = frozenset[str]().union(*(fragment.withheld_facts for fragment in fragments))
     if needed & withheld:
@@ -127,16 +127,21 @@ def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragme
 
 
 def _without_distractors(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """The fragments without the lines that must not change an answer, unless another fragment requires them."""
-    required = {anchor.line_id for fragment in fragments for anchor in fragment.required}
-    idle = frozenset[str]().union(*(fragment.distractors for fragment in fragments)) - required
-    return [
-        replace(
-            fragment,
-            **{name: tuple(line for line in getattr(fragment, name) if line.line_id not in idle) for name in _LINES},
-        )
+    """The fragments without the lines that must not change an answer, unless another fragment needs them."""
+    needed = {
+        anchor.line_id
         for fragment in fragments
-    ]
+        for anchor in fragment.required
+        if anchor.line_id not in fragment.distractors
+    }
+    idle = frozenset[str]().union(*(fragment.distractors for fragment in fragments)) - needed
+    return [_without_lines(fragment, idle) for fragment in fragments]
+
+
+def _without_lines(fragment: Fragment, idle: frozenset[str]) -> Fragment:
+    lines = {name: tuple(line for line in getattr(fragment, name) if line.line_id not in idle) for name in _LINES}
+    anchors = tuple(anchor for anchor in fragment.required if anchor.line_id not in idle)
+    return replace(fragment, required=anchors, distractors=fragment.distractors - idle, **lines)
 
 
 def _merge(parts: Iterable[Sequence[L]]) -> list[L] | None:

@@ -18,6 +18,7 @@ from forthwith.personal.snapshot import (
     RuleLine,
     Snapshot,
 )
+from forthwith.personal.steps import Step
 from forthwith.personal.vocabulary import Family, RouteOption, Split, Variant
 
 __all__ = ["Anchor", "AnchorKind", "DraftRecord", "Fragment", "PlannedFamily", "PlannedRecord", "QuestionSpec"]
@@ -85,6 +86,7 @@ class Fragment:
         required: anchors that must be in the text.
         forbidden: anchors that must not be in the text.
         rule_path: the steps from values to label, for people.
+        steps: the same as questions, for training.
         needed_facts: facts that must be in memory; withheld_facts: facts that must not.
         memory, rules, ...: the lines that this fragment adds.
         distractors: line ids among them that must not change the answer.
@@ -103,6 +105,7 @@ class Fragment:
     forbidden: tuple[Anchor, ...]
     rule_path: tuple[str, ...]
     pending: Pending
+    steps: tuple[Step, ...] = ()
     needed_facts: frozenset[str] = frozenset()
     withheld_facts: frozenset[str] = frozenset()
     profile: tuple[ProfileLine, ...] = ()
@@ -161,6 +164,7 @@ class PlannedRecord:
         buried_tokens: budget of unrelated documents to insert (3 characters a token); 0 for none.
         wording_split: whose share of phrasings may be used.
         is_brief: whether the record holds nothing but what its questions need.
+        asks_steps: whether it also asks the steps of each question's rule.
     """
 
     record_id: str
@@ -174,6 +178,7 @@ class PlannedRecord:
     buried_tokens: int
     wording_split: Split
     is_brief: bool = False
+    asks_steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

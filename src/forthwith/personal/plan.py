@@ -59,6 +59,7 @@ class PlanConfig:
         p_brief: share of the records that hold nothing but what their questions need: no further memories, no lines that
             must not change the answer, no documents. For training: a rule is learned from fewer tokens.
         families: which families take part.
+        asks_steps: ask the steps of each rule, too; for training records alone.
     """
 
     split: Split
@@ -69,6 +70,7 @@ class PlanConfig:
     p_buried: float = 0.25
     families: tuple[Family, ...] = FAMILIES
     p_brief: float = 0.0
+    asks_steps: bool = False
 
     def __post_init__(self) -> None:
         if self.states < 1:
@@ -85,6 +87,10 @@ class PlanConfig:
             )
         if not 0 <= self.p_buried <= 1:
             raise ConfigError(f"p_buried is {self.p_buried}; it is a share from 0 to 1", "p_buried")
+        if self.asks_steps and self.split != "train":
+            raise ConfigError(
+                f"the split is {self.split!r}; the steps of a rule are asked in training alone", "asks_steps"
+            )
         if not 0 <= self.p_brief <= 1 - self.p_buried:
             raise ConfigError(
                 f"p_brief is {self.p_brief}; brief records hold no documents, so it lies in 0..{1 - self.p_buried:g},"
@@ -164,6 +170,7 @@ def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> l
             buried_tokens=buried[index],
             wording_split=config.split,
             is_brief=index in brief,
+            asks_steps=config.asks_steps,
         )
         for index, row in enumerate(families)
     ]

@@ -29,6 +29,9 @@ def plan(
     p_brief: Annotated[
         float, typer.Option(help="Share of records that hold nothing but what their questions need (for training).")
     ] = 0.0,
+    asks_steps: Annotated[  # noqa: FBT002
+        bool, typer.Option("--ask-steps", help="Ask the steps of each rule as questions, too (for training).")
+    ] = False,
     processes: Processes = 1,
 ) -> None:
     """Decide everything about every record before anything is written: user, questions, answers' places, style, seed."""
@@ -52,6 +55,7 @@ def plan(
         questions_per_state=questions_per_state,
         p_buried=p_buried,
         p_brief=p_brief,
+        asks_steps=asks_steps,
         families=cast("tuple[Family, ...]", tuple(family or FAMILIES)),
     )
     made = make_plan(open_kb(kb, name), config, processes=processes, show_progress=True)

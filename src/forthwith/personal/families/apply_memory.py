@@ -11,6 +11,7 @@ from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import MemoryFact
 from forthwith.personal.pending import TasteRequest
 from forthwith.personal.rules import memory_counts
+from forthwith.personal.steps import one_of, yes_no
 from forthwith.personal.vocabulary import Domain
 
 __all__ = ["DESIGN", "build"]
@@ -24,6 +25,8 @@ DESIGN: tuple[Cell, ...] = (
     Cell("clean", "false", "person"),
 )
 """A third of the questions turn on whose opinion it is."""
+
+_WHOSE = ("the user", "somebody else")
 
 
 def build(ctx: FamilyContext) -> Fragment | None:
@@ -81,6 +84,13 @@ def _fragment(ctx: FamilyContext, case: _Case, *, label: str) -> Fragment:
             f"counts: {label}",
         ),
         pending=pending,
+        steps=(
+            yes_no(
+                "category", f"Is the note of {note.date} about {request.category}?", note.category == request.category
+            ),
+            one_of("owner", f"Whose taste does the note of {note.date} tell?", _WHOSE, _WHOSE[note.owner is not None]),
+            one_of("whom", f"For whom is {pending.label}?", _WHOSE, _WHOSE[request.for_whom is not None]),
+        ),
         needed_facts=frozenset({fact.fact_id}),
         memory=(*lines, note) if note.owner is not None else (note, *lines),
         contacts=contacts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forthwith.personal.families.context import Cell, FamilyContext, contact_line, memory_line, other_person, required
 from forthwith.personal.fragment import Fragment, QuestionSpec
@@ -11,6 +11,7 @@ from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import ForgetLine, ForgetRequest, Repermission
 from forthwith.personal.pending import ForgottenAction
 from forthwith.personal.rules import ForgetTerm, MemoryUse, uses_forgotten
+from forthwith.personal.steps import Step, yes_no
 
 __all__ = ["DESIGN", "build"]
 
@@ -79,12 +80,30 @@ def _fragment(ctx: FamilyContext, case: _Case, *, label: str) -> Fragment:
             f"violates: {label}",
         ),
         pending=pending,
+        steps=_steps(ctx, case, pending.label),
         needed_facts=frozenset(fact.fact_id for fact in case.shown),
         withheld_facts=frozenset(fact.fact_id for fact in case.withheld),
         memory=memory,
         forget_requests=(*case.terms, *noise),
         contacts=() if contact is None else (contact_line(contact),),
         distractors=frozenset(line.line_id for line in noise),
+    )
+
+
+def _steps(ctx: FamilyContext, case: _Case, label: str) -> tuple[Step, ...]:
+    """Whether what is used was ever to be forgotten, and whether it was ever allowed again."""
+    own = [_term(line) for line in case.terms if line.owner is None]
+    asked = [term for term in own if not term.allows]
+    lifted = [replace(term, allows=False) for term in own if term.allows]
+    return (
+        yes_no(
+            "asked",
+            f"Was there ever a request to forget what {label} uses?",
+            uses_forgotten(case.use, asked, ctx.today),
+        ),
+        yes_no(
+            "lifted", f"Did the user ever allow again what {label} uses?", uses_forgotten(case.use, lifted, ctx.today)
+        ),
     )
 
 

@@ -7,6 +7,7 @@ the users who meet it and below that of the other half. Amounts exactly at a lim
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from forthwith.personal.families.anchors import anchors_of, dollars
@@ -23,6 +24,7 @@ from forthwith.personal.rules import (
     message_needs_approval,
     purchase_needs_approval,
 )
+from forthwith.personal.steps import Step, one_of, yes_no
 from forthwith.personal.world.names import restaurant_name
 
 __all__ = ["DESIGN", "build"]
@@ -71,7 +73,7 @@ _EVENTS = ("Choir practice", "Dentist", "Piano lesson", "Book club", "Car servic
 
 
 class _Case(NamedTuple):
-    """An action, the rules that decide it (in order), what else is needed, and the label."""
+    """An action, the rules that decide it (in order), what else is needed, the label, and the steps to it."""
 
     body: PurchaseAction | MessageAction | DeleteAction
     rules: tuple[RuleLine, ...]
@@ -79,6 +81,8 @@ class _Case(NamedTuple):
     path: tuple[str, ...]
     contacts: tuple[Contact, ...] = ()
     notes: tuple[NoteLine, ...] = ()
+    steps: tuple[Step, ...] = ()
+    rule_step: Step | None = None
 
 
 def build(ctx: FamilyContext) -> Fragment | None:
@@ -117,6 +121,7 @@ def _fragment(ctx: FamilyContext, case: _Case) -> Fragment:
         forbidden=tuple(a for a in hidden if is_removed and a.kind == "money" and a.text not in said),
         rule_path=case.path,
         pending=pending,
+        steps=case.steps if is_removed or case.rule_step is None else (case.rule_step, *case.steps),
         rules=rules,
         contacts=case.contacts,
         notes=(*case.notes, *past),
@@ -156,7 +161,18 @@ def _purchase(ctx: FamilyContext) -> _Case | None:
         f"total {dollars(body.amount_cents)}",
         f"above the limit: {label}",
     )
-    return _Case(body, in_order, label, path)
+    above = yes_no("above", f"Is the total of Proposed action {ctx.letter} more than ${found}?", label)
+    return _Case(body, in_order, label, path, steps=(above,), rule_step=_limit_step(in_order, found))
+
+
+def _limit_step(lines: Sequence[SpendLimit], found: int | None) -> Step | None:
+    """Which limit is in force, among those that are stated and their neighbours."""
+    if found not in LIMITS:
+        return None
+    place = LIMITS.index(found)
+    near = {LIMITS[index] for index in (place - 1, place + 1) if 0 <= index < len(LIMITS)}
+    amounts = sorted({line.amount for line in lines} | near | {found})
+    return one_of("limit", "Which amount may be spent today without asking?", [f"${it}" for it in amounts], f"${found}")
 
 
 def _announced(ctx: FamilyContext, lines: list[SpendLimit]) -> tuple[SpendLimit, ...]:
@@ -242,7 +258,9 @@ def _message(ctx: FamilyContext) -> _Case | None:
     body = MessageAction(person.name, person.email, ctx.rng.choice(_TOPICS))
     label = message_needs_approval(is_known=is_known, rule_on=rule_on)
     path = (f"new-recipient rule on: {rule_on}", f"{person.name} is a contact: {is_known}", f"needs approval: {label}")
-    return _Case(body, tuple(lines), label, path, contacts=ctx.contacts())
+    known = yes_no("known", f"Is {person.name} one of the user's contacts?", is_known)
+    rule = yes_no("rule", "Does the user want to be asked before anything is sent to somebody new?", rule_on)
+    return _Case(body, tuple(lines), label, path, contacts=ctx.contacts(), steps=(known,), rule_step=rule)
 
 
 def _deletion(ctx: FamilyContext) -> _Case | None:
@@ -262,7 +280,10 @@ def _deletion(ctx: FamilyContext) -> _Case | None:
     label = deletion_needs_approval(is_reversible=is_reversible, rule_on=rule_on)
     path = (f"irreversible rule on: {rule_on}", f"{name} can be undone: {is_reversible}", f"needs approval: {label}")
     body = DeleteAction(kind, name)  # pyright: ignore[reportArgumentType]
-    return _Case(body, tuple(lines), label, path, notes=(note, *_other_notes(ctx, name)))
+    undo = yes_no("undo", f"Can {name} be brought back once it is deleted?", is_reversible)
+    rule = yes_no("rule", "Does the user want to be asked before anything is done that cannot be undone?", rule_on)
+    notes = (note, *_other_notes(ctx, name))
+    return _Case(body, tuple(lines), label, path, notes=notes, steps=(undo,), rule_step=rule)
 
 
 def _other_notes(ctx: FamilyContext, name: str) -> tuple[ReversibilityNote, ...]:

@@ -24,6 +24,7 @@ from forthwith.personal.lines import (
 )
 from forthwith.personal.pending import IncomingEvent
 from forthwith.personal.rules import in_quiet_hours, notify_level
+from forthwith.personal.steps import Step, one_of, yes_no
 from forthwith.personal.vocabulary import EVENT_TYPES, NOTIFY_LEVELS, URGENCIES, EventType
 from forthwith.personal.world.names import person_name
 
@@ -180,9 +181,23 @@ def _fragment(ctx: FamilyContext, moment: _Moment) -> Fragment:
             f"level {NOTIFY_LEVELS[level]}",
         ),
         pending=pending,
+        steps=_steps(moment, pending.label, is_told=not is_removed),
         rules=(*rules, *told, *noise),
         calendar=tuple(sorted(calendar, key=lambda line: line.start)),
         distractors=frozenset(line.line_id for line in noise),
+    )
+
+
+def _steps(moment: _Moment, label: str, *, is_told: bool) -> tuple[Step, ...]:
+    """Urgency and cap of the event, and what holds when it arrives."""
+    urgency = one_of("urgency", f"How urgent is {label}?", URGENCIES, URGENCIES[moment.urgency])
+    cap = NOTIFY_LEVELS[moment.cap]
+    return (
+        *((urgency,) if is_told else ()),
+        one_of("cap", f"How strongly may an event like {label} reach the user at most?", NOTIFY_LEVELS, cap),
+        yes_no("vip", f"Does {label} come from somebody who always gets through?", moment.is_vip),
+        yes_no("quiet", f"Does {label} arrive in the quiet hours that hold today?", moment.in_quiet),
+        yes_no("meeting", f"Is an entry of the calendar running when {label} arrives?", moment.in_meeting),
     )
 
 

@@ -7,6 +7,7 @@ the whole data set: of many sampled option sets the one is taken whose ranks hav
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from forthwith.personal.fragment import Fragment, QuestionSpec
 from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import BudgetLimit, OpinionFlip, PreferenceLine
 from forthwith.personal.pending import ItemOption, PickRequest
+from forthwith.personal.steps import Step, yes_no
 from forthwith.personal.world.people import latent_taste
 
 __all__ = ["DESIGN", "MAX_RELEVANT", "build"]
@@ -191,8 +193,23 @@ def _fragment(
         forbidden=tuple(hidden),
         rule_path=(f"the user picked {ctx.target.item_id} on {ctx.today} and rated it {ctx.target.rating}",),
         pending=pending,
+        steps=() if is_removed else _steps(ctx, shown, relevant),
         needed_facts=frozenset() if is_removed else frozenset(fact.fact_id for fact in relevant),
         withheld_facts=frozenset(fact.fact_id for fact in withheld),
         memory=memory,
         preference_updates=updates,
+    )
+
+
+def _steps(ctx: FamilyContext, shown: tuple[ItemOption, ...], relevant: list[Fact]) -> tuple[Step, ...]:
+    """Traits of the options on which the notes are not balanced: for or against."""
+    votes: Counter[str] = Counter()
+    for fact in relevant:
+        if fact.category == ctx.target.category and fact.polarity != "mixed":
+            votes.update(dict.fromkeys(fact.traits, 1 if fact.polarity == "likes" else -1))
+    offered = dict.fromkeys(trait for option in shown for trait in option.traits)
+    told = [trait for trait in offered if votes[trait]][:4]
+    return tuple(
+        yes_no(f"taste{number}", f"In {ctx.target.category}, do the notes speak for {trait}?", votes[trait] > 0)
+        for number, trait in enumerate(told, start=1)
     )

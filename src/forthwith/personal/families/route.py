@@ -13,7 +13,8 @@ from forthwith.personal.families.context import Cell, FamilyContext, other_perso
 from forthwith.personal.fragment import Fragment, QuestionSpec
 from forthwith.personal.lines import ConnectedServices, EntityNote, RoutingRule, RuleLine, ServiceChange
 from forthwith.personal.pending import EntityRequest
-from forthwith.personal.rules import Dated, EntityMeaning, connected_services, route
+from forthwith.personal.rules import Dated, EntityMeaning, connected_services, in_force, route
+from forthwith.personal.steps import Step, one_of, yes_no
 from forthwith.personal.vocabulary import (
     ENTITY_KINDS,
     ROUTE_OPTIONS,
@@ -38,6 +39,7 @@ DESIGN: tuple[Cell, ...] = (
 """Six labels, each twice clean and once with dated changes of what is connected."""
 
 _KIND_OF: dict[Service, EntityKind] = {service: kind for kind, service in SERVICE_OF_ENTITY.items()}
+_UNCLEAR = "more than one thing"
 _EVENTS = ("choir practice", "the dentist visit", "piano lesson", "book club", "the car service", "board game night")
 
 
@@ -67,10 +69,15 @@ def build(ctx: FamilyContext) -> Fragment | None:
     label = route(
         [EntityMeaning(note.entity_kind, note.refers_to, note.country) for note in notes],
         [(rule.entity_kind, Dated(rule.service, rule.since)) for rule in setting.detours],
-        connected_services(setting.services, [(c.date, c.service, c.connected) for c in setting.changes], ctx.today),
+        _connected(ctx, setting),
         ctx.today,
     )
     return None if label != ctx.slot.label else _fragment(ctx, setting, notes, label)
+
+
+def _connected(ctx: FamilyContext, setting: _Setting) -> frozenset[Service]:
+    changes: list[tuple[dt.date, Service, bool]] = [(c.date, c.service, c.connected) for c in setting.changes]
+    return connected_services(setting.services, changes, ctx.today)
 
 
 def _needed(ctx: FamilyContext) -> Service | None:
@@ -225,9 +232,25 @@ def _fragment(ctx: FamilyContext, setting: _Setting, notes: tuple[EntityNote, ..
         forbidden=(),
         rule_path=(f"{notes[0].name} is {kinds}", f"connected: {', '.join(setting.services)} and changes", label),
         pending=pending,
+        steps=_steps(ctx, setting, notes),
         rules=(*rules, *noise),
         notes=tuple(shown),
         distractors=frozenset(line.line_id for line in (*noise, *others)),
+    )
+
+
+def _steps(ctx: FamilyContext, setting: _Setting, notes: tuple[EntityNote, ...]) -> tuple[Step, ...]:
+    """What the short name stands for, which service that takes, and whether it is connected."""
+    name, kind = notes[0].name, notes[0].entity_kind
+    if len(notes) > 1:
+        return (one_of("kind", f"What does {name} stand for?", (*ENTITY_KINDS, _UNCLEAR), _UNCLEAR),)
+    detours = [Dated(rule.service, rule.since) for rule in setting.detours if rule.entity_kind == kind]
+    service = in_force(detours, ctx.today) or SERVICE_OF_ENTITY[kind]
+    is_connected = service in _connected(ctx, setting)
+    return (
+        one_of("kind", f"What does {name} stand for?", (*ENTITY_KINDS, _UNCLEAR), kind),
+        one_of("service", f"Which service takes care of {name}, connected or not?", SERVICES, service),
+        yes_no("connected", f"Is {service} connected today?", is_connected),
     )
 
 

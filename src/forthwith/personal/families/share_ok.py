@@ -18,6 +18,7 @@ from forthwith.personal.kb.profile import Fact, Person
 from forthwith.personal.lines import Clearance, Contact, FactMarking, PastCases, PrivacyOrder, RuleLine
 from forthwith.personal.pending import ShareAction
 from forthwith.personal.rules import Dated, in_force, may_share
+from forthwith.personal.steps import Step, one_of, yes_no
 from forthwith.personal.vocabulary import PRIVACY_LEVELS, RECIPIENT_TYPES, PrivacyLevel, RecipientType
 
 __all__ = ["DESIGN", "build"]
@@ -126,12 +127,27 @@ def _fragment(ctx: FamilyContext, case: _Case, level: PrivacyLevel, *, label: st
             f"may share: {label}",
         ),
         pending=pending,
+        steps=_steps(case, kind, level, pending.label, is_marked=not is_removed),
         needed_facts=frozenset({case.fact.fact_id}),
         memory=memory,
         rules=(*deciding, *noise),
         contacts=contacts,
         notes=past,
         distractors=frozenset(line.line_id for line in noise),
+    )
+
+
+def _steps(case: _Case, kind: RecipientType, level: PrivacyLevel, label: str, *, is_marked: bool) -> tuple[Step, ...]:
+    """Who hears it, what they may hear, how it is marked, and which of the two levels is higher."""
+    item, clearance = case.fact.item_name, case.clearance
+    marking = one_of("marking", f"How private is what is known about {item} today?", PRIVACY_LEVELS, level)
+    return (
+        one_of("recipient", f"Who would hear it by {label}?", RECIPIENT_TYPES, kind),
+        one_of(
+            "clearance", f"Up to which level may the one who hears it by {label} be told?", PRIVACY_LEVELS, clearance
+        ),
+        yes_no("order", f"Does the level {level} lie above the level {clearance}?", not may_share(level, clearance)),
+        *((marking,) if is_marked else ()),
     )
 
 

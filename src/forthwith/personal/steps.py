@@ -1,0 +1,56 @@
+"""The steps of a rule as questions of their own: what has to be found out on the way from a state to its label.
+
+They are asked beside the seven families in training records alone, where a plan says so (`asks_steps`): a small model that
+is told which limit is in force, who is a contact and when quiet hours are learns sooner what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Step", "one_of", "step_questions", "yes_no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One value on the way.
+
+    Attributes:
+        name: what is found out, one word; the question's id is `<family>.<name>`.
+        ask: the question in words.
+        answer: the right option; "true" or "false" for a yes/no question.
+        options: what to choose from; empty for a yes/no question.
+    """
+
+    name: str
+    ask: str
+    answer: str
+    options: tuple[str, ...] = ()
+
+
+def yes_no(name: str, ask: str, is_true: bool) -> Step:  # noqa: FBT001 - the answer is the subject
+    """A step answered by yes or no."""
+    return Step(name, ask, str(is_true).lower())
+
+
+def one_of(name: str, ask: str, options: Sequence[str], answer: str) -> Step:
+    """A step answered by one of some options; underscores in their names become spaces."""
+    return Step(name, ask, _words(answer), tuple(_words(option) for option in options))
+
+
+def step_questions(family: str, steps: Iterable[Step]) -> dict[str, dict[str, Any]]:
+    """Question id to question with label, as records hold them."""
+    return {f"{family}.{step.name}": _payload(step) | {"src": f"pd/{family}.{step.name}"} for step in steps}
+
+
+def _payload(step: Step) -> dict[str, Any]:
+    if not step.options:
+        return {"type": "noul", "instructions": step.ask, "label": step.answer == "true"}
+    criteria = dict.fromkeys(step.options)
+    return {"type": "choice", "instructions": step.ask, "criteria": criteria, "label": step.answer}
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
