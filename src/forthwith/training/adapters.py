@@ -115,12 +115,21 @@ def save_adapter(model: Any, folder: Path, base: str, state: dict[str, Tensor] |
 def load_adapter_weights(model: Any, folder: Path) -> None:
     """Read a saved adapter's tensors into an adapted model.
 
+    Args:
+        model: the adapted model.
+        folder: of the adapter, or its safetensors file.
+
     Raises:
         ArtifactError: the tensors are not those of this model's adapter.
     """
     from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
-    stored = load_file(str(folder / "adapter_model.safetensors"))
+    file = folder if folder.is_file() else folder / "adapter_model.safetensors"
+    if not file.is_file():
+        raise ArtifactError(
+            f"no adapter in {folder}: adapter_model.safetensors is missing; name the adapter's own folder"
+        )
+    stored = load_file(str(file))
     own = _own_state(model)
     if set(stored) != set(own):
         stray = sorted(set(stored) ^ set(own))
