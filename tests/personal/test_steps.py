@@ -43,22 +43,31 @@ def test_sharing_is_allowed_up_to_the_clearance(fragments):
 def test_a_purchase_needs_approval_above_the_limit_and_a_message_to_somebody_new_where_the_rule_holds(fragments):
     for part, said in of(fragments, "needs_approval"):
         if part.is_hard and "above" in said:
-            assert said["above"] == part.label
+            assert said["above"] == said["over"] == part.label
         if part.is_hard and "known" in said:
             assert part.label == str(said["rule"] == "true" and said["known"] == "false").lower()
         if part.is_hard and "undo" in said:
             assert part.label == str(said["rule"] == "true" and said["undo"] == "false").lower()
-        assert part.is_hard or not {"rule", "limit"} & set(said)
+        assert part.is_hard or not {"rule", "limit", "over"} & set(said)
 
 
 def test_an_event_reaches_the_user_as_urgent_as_it_is_and_no_more_than_its_cap(fragments):
     seen = 0
     for part, said in of(fragments, "notify_level"):
         if part.is_hard:
-            level = min(URGENCIES.index(said["urgency"]), NOTIFY_LEVELS.index(said["cap"]))
+            urgency = URGENCIES.index(said["urgency"])
+            level = min(urgency, NOTIFY_LEVELS.index(said["cap"]))
+            assert said["capped"] == NOTIFY_LEVELS[level]
+            assert said.get("meaning", said["urgency"]) == said["urgency"]
+            assert all(
+                said.get(f"reaches{step}", str(urgency >= step).lower()) == str(urgency >= step).lower()
+                for step in (1, 2, 3)
+            )
             free = said["vip"] == "true" or (said["quiet"] == "false" and said["meeting"] == "false")
             assert int(part.label) <= level
             assert not free or int(part.label) == level
+            assert said["inside"] == said["quiet"]
+            assert said["entry"] == said["meeting"]
             seen += 1
     assert seen > 10
 

@@ -82,7 +82,7 @@ class _Case(NamedTuple):
     contacts: tuple[Contact, ...] = ()
     notes: tuple[NoteLine, ...] = ()
     steps: tuple[Step, ...] = ()
-    rule_step: Step | None = None
+    rule_steps: tuple[Step, ...] = ()
 
 
 def build(ctx: FamilyContext) -> Fragment | None:
@@ -121,7 +121,7 @@ def _fragment(ctx: FamilyContext, case: _Case) -> Fragment:
         forbidden=tuple(a for a in hidden if is_removed and a.kind == "money" and a.text not in said),
         rule_path=case.path,
         pending=pending,
-        steps=case.steps if is_removed or case.rule_step is None else (case.rule_step, *case.steps),
+        steps=case.steps if is_removed else (*case.rule_steps, *case.steps),
         rules=rules,
         contacts=case.contacts,
         notes=(*case.notes, *past),
@@ -162,17 +162,25 @@ def _purchase(ctx: FamilyContext) -> _Case | None:
         f"above the limit: {label}",
     )
     above = yes_no("above", f"Is the total of Proposed action {ctx.letter} more than ${found}?", label)
-    return _Case(body, in_order, label, path, steps=(above,), rule_step=_limit_step(in_order, found))
+    return _Case(
+        body, in_order, label, path, steps=(above,), rule_steps=_limit_steps(ctx, in_order, found, is_over=label)
+    )
 
 
-def _limit_step(lines: Sequence[SpendLimit], found: int | None) -> Step | None:
-    """Which limit is in force, among those that are stated and their neighbours."""
+def _limit_steps(
+    ctx: FamilyContext, lines: Sequence[SpendLimit], found: int | None, *, is_over: bool
+) -> tuple[Step, ...]:
+    """Which limit is in force, among those that are stated and their neighbours; whether the total is over it."""
     if found not in LIMITS:
-        return None
+        return ()
     place = LIMITS.index(found)
     near = {LIMITS[index] for index in (place - 1, place + 1) if 0 <= index < len(LIMITS)}
     amounts = sorted({line.amount for line in lines} | near | {found})
-    return one_of("limit", "Which amount may be spent today without asking?", [f"${it}" for it in amounts], f"${found}")
+    over = f"Is the total of Proposed action {ctx.letter} more than may be spent today without asking?"
+    return (
+        one_of("limit", "Which amount may be spent today without asking?", [f"${it}" for it in amounts], f"${found}"),
+        yes_no("over", over, is_over),
+    )
 
 
 def _announced(ctx: FamilyContext, lines: list[SpendLimit]) -> tuple[SpendLimit, ...]:
@@ -260,7 +268,7 @@ def _message(ctx: FamilyContext) -> _Case | None:
     path = (f"new-recipient rule on: {rule_on}", f"{person.name} is a contact: {is_known}", f"needs approval: {label}")
     known = yes_no("known", f"Is {person.name} one of the user's contacts?", is_known)
     rule = yes_no("rule", "Does the user want to be asked before anything is sent to somebody new?", rule_on)
-    return _Case(body, tuple(lines), label, path, contacts=ctx.contacts(), steps=(known,), rule_step=rule)
+    return _Case(body, tuple(lines), label, path, contacts=ctx.contacts(), steps=(known,), rule_steps=(rule,))
 
 
 def _deletion(ctx: FamilyContext) -> _Case | None:
@@ -283,7 +291,7 @@ def _deletion(ctx: FamilyContext) -> _Case | None:
     undo = yes_no("undo", f"Can {name} be brought back once it is deleted?", is_reversible)
     rule = yes_no("rule", "Does the user want to be asked before anything is done that cannot be undone?", rule_on)
     notes = (note, *_other_notes(ctx, name))
-    return _Case(body, tuple(lines), label, path, notes=notes, steps=(undo,), rule_step=rule)
+    return _Case(body, tuple(lines), label, path, notes=notes, steps=(undo,), rule_steps=(rule,))
 
 
 def _other_notes(ctx: FamilyContext, name: str) -> tuple[ReversibilityNote, ...]:

@@ -7,6 +7,7 @@ magnitude on the user's own scale, so that the event alone says nothing about th
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from forthwith.personal.lines import (
     UrgencyScale,
     VipList,
 )
-from forthwith.personal.pending import IncomingEvent
+from forthwith.personal.pending import IncomingEvent, Pending
 from forthwith.personal.rules import in_quiet_hours, notify_level
 from forthwith.personal.steps import Step, one_of, yes_no
 from forthwith.personal.vocabulary import EVENT_TYPES, NOTIFY_LEVELS, URGENCIES, EventType
@@ -181,23 +182,71 @@ def _fragment(ctx: FamilyContext, moment: _Moment) -> Fragment:
             f"level {NOTIFY_LEVELS[level]}",
         ),
         pending=pending,
-        steps=_steps(moment, pending.label, is_told=not is_removed),
+        steps=_steps(ctx, moment, pending, told, calendar),
         rules=(*rules, *told, *noise),
         calendar=tuple(sorted(calendar, key=lambda line: line.start)),
         distractors=frozenset(line.line_id for line in noise),
     )
 
 
-def _steps(moment: _Moment, label: str, *, is_told: bool) -> tuple[Step, ...]:
-    """Urgency and cap of the event, and what holds when it arrives."""
-    urgency = one_of("urgency", f"How urgent is {label}?", URGENCIES, URGENCIES[moment.urgency])
-    cap = NOTIFY_LEVELS[moment.cap]
+def _steps(
+    ctx: FamilyContext, moment: _Moment, pending: Pending, told: Sequence[RuleLine], calendar: Sequence[CalendarEvent]
+) -> tuple[Step, ...]:
+    """Urgency and cap of the event, what holds when it arrives, and the comparisons that these rest on."""
+    label, cap = pending.label, moment.cap
+    capped = NOTIFY_LEVELS[min(moment.urgency, cap)]
     return (
-        *((urgency,) if is_told else ()),
-        one_of("cap", f"How strongly may an event like {label} reach the user at most?", NOTIFY_LEVELS, cap),
+        *(_urgency_steps(moment, pending, told) if told else ()),
+        one_of(
+            "cap", f"How strongly may an event like {label} reach the user at most?", NOTIFY_LEVELS, NOTIFY_LEVELS[cap]
+        ),
+        *(
+            (
+                one_of(
+                    "capped",
+                    f"How strongly does {label} reach the user by its urgency and the cap of its kind alone?",
+                    NOTIFY_LEVELS,
+                    capped,
+                ),
+            )
+            if told
+            else ()
+        ),
         yes_no("vip", f"Does {label} come from somebody who always gets through?", moment.is_vip),
-        yes_no("quiet", f"Does {label} arrive in the quiet hours that hold today?", moment.in_quiet),
+        *_window_steps(ctx, moment, label),
+        yes_no("entry", f"Is {calendar[0].title} running when {label} arrives?", moment.in_meeting),
         yes_no("meeting", f"Is an entry of the calendar running when {label} arrives?", moment.in_meeting),
+    )
+
+
+def _urgency_steps(moment: _Moment, pending: Pending, told: Sequence[RuleLine]) -> tuple[Step, ...]:
+    """The mark and its meaning, or the bounds that the magnitude reaches; then the urgency."""
+    label, body = pending.label, pending.body
+    urgency = URGENCIES[moment.urgency]
+    steps = [one_of("urgency", f"How urgent is {label}?", URGENCIES, urgency)]
+    codes = sorted(line.code for line in told if isinstance(line, PriorityCode))
+    if isinstance(body, IncomingEvent) and body.code is not None:
+        steps.append(one_of("mark", f"Which mark does {label} carry?", codes, body.code))
+        steps.append(one_of("meaning", f"Which urgency does the mark {body.code} stand for?", URGENCIES, urgency))
+    else:
+        steps += [
+            yes_no(f"reaches{level}", f"Is {label} at least of {URGENCIES[level]} urgency?", moment.urgency >= level)
+            for level in (1, 2, 3)
+        ]
+    return tuple(steps)
+
+
+def _window_steps(ctx: FamilyContext, moment: _Moment, label: str) -> tuple[Step, ...]:
+    """Which quiet hours hold, whether the event's hour lies between their ends, and whether the event falls into them."""
+    old, (start, end) = _windows(ctx)
+    near = {(start, (end + 2) % 24), ((start + 2) % 24, end)}
+    names = [f"{first:02}:00 to {last:02}:00" for first, last in sorted({old, (start, end)} | near)]
+    held = f"{start:02}:00 to {end:02}:00"
+    inside = f"Does {moment.hour:02}:30 lie between {start:02}:00 and {end:02}:00?"
+    return (
+        one_of("window", "Which quiet hours hold today?", names, held),
+        yes_no("inside", inside, moment.in_quiet),
+        yes_no("quiet", f"Does {label} arrive in the quiet hours that hold today?", moment.in_quiet),
     )
 
 
