@@ -184,7 +184,8 @@ class Runtime(_Section):
     Attributes:
         precision: of the base weights and activations; None takes bfloat16 on CUDA and float32 on a CPU.
         attention: flex (block-sparse tree masks), dense, or None to choose by what works.
-        compile: compile the layers; None does so on CUDA.
+        compile: compile the layers; None does so on CUDA where all layers are attention.
+        autotune: let the compiler time several kernels for each product (minutes before the first step).
         gradient_checkpointing: recompute activations.
         shard: spread the weights over the processes (FSDP), for bases that one device does not hold.
     """
@@ -192,6 +193,7 @@ class Runtime(_Section):
     precision: Literal["float32", "bfloat16"] | None = None
     attention: Literal["flex", "dense"] | None = None
     compile: bool | None = None
+    autotune: bool = False
     gradient_checkpointing: bool = False
     shard: bool = False
 
@@ -226,7 +228,10 @@ class TrainingConfig(_Section):
     @property
     def fingerprint(self) -> str:
         """Hash of everything that the loss curve depends on."""
-        how = {"runtime": {"attention", "compile", "gradient_checkpointing", "shard"}, "batching": {"workers"}}
+        how = {
+            "runtime": {"attention", "compile", "autotune", "gradient_checkpointing", "shard"},
+            "batching": {"workers"},
+        }
         return hashlib.sha256(self.model_dump_json(exclude=how).encode()).hexdigest()
 
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
 from forthwith.default_model import SMOLLM2, ensure_default_model
-from forthwith.encoding import Encoder, TreeBuilder
+from forthwith.encoding import Encoder
 from forthwith.engine.loading import LoadedModel, ModelSource, load_model
 from forthwith.errors import ConfigError
 from forthwith.readout import Readout, readout_by_name
 from forthwith.training.adapters import attach_adapter
-from forthwith.training.batching import packed_batch
+from forthwith.training.compilation import compile_layers
 from forthwith.training.config import TrainingConfig
 from forthwith.training.forward import Attention, TreeForward, check_logits
-from forthwith.training.rows import TrainingRow
+from forthwith.training.row_probe import largest_gap, probe_batch, run_probe
 from forthwith.training.streaming import BatchShape
 
 __all__ = ["Prepared", "load_base", "parameter_count", "prepare"]
@@ -105,8 +103,10 @@ def prepare(config: TrainingConfig, *, device: str | None = None, loaded: Loaded
     is_padded = forward.attention == "flex" or wants_compile
     shape = BatchShape(row_tokens, as_paths=loaded.has_recurrent_layers, is_padded=is_padded)
     if wants_compile:
-        forward.train()
-        _compile_layers(forward, shape.width(row_tokens) or row_tokens, autocast, notes)
+        compile_layers(
+            forward, shape.width(row_tokens) or row_tokens, autocast, notes,
+            precision=loaded.precision, autotune=config.runtime.autotune,
+        )  # fmt: skip
     notes |= {
         "attention": forward.attention,
         "row_tokens": row_tokens,
@@ -143,53 +143,21 @@ def _choose_attention(
     if wanted == "dense" or (wanted is None and not is_cuda):
         return "dense"
     causal = forward.causal
-    probe = _probe_batch()
+    probe = probe_batch()
     try:
-        expected = _probe(forward, probe, autocast)
+        expected = run_probe(forward, probe, autocast)
         causal.set_attn_implementation("flex_attention")
         forward.attention = "flex"
-        found = _probe(forward, probe, autocast)
-        gaps = [_relative_gap(a, b) for a, b in zip(found, expected, strict=True)]
-        notes["flex_gap"] = max(gaps)
-        if max(gaps) < 0.05:
+        gap = largest_gap(run_probe(forward, probe, autocast), expected)
+        notes["flex_gap"] = gap
+        if gap < 0.05:
             return "flex"
-        _log.warning("FlexAttention differs from the dense mask by %.3f on a probe; using the dense mask", max(gaps))
+        _log.warning("FlexAttention differs from the dense mask by %.3f on a probe; using the dense mask", gap)
     except Exception as error:
         notes["flex_error"] = f"{type(error).__name__}: {error}"[:300]
         _log.warning("FlexAttention does not run here (%s); using the dense mask", notes["flex_error"])
     causal.set_attn_implementation("sdpa")
     return "dense"
-
-
-def _relative_gap(found: torch.Tensor, expected: torch.Tensor) -> float:
-    squares = (found - expected).square().sum() / expected.square().sum().clamp(min=1e-18)
-    return float(squares.sqrt())
-
-
-def _probe(forward: TreeForward, batch: Any, autocast: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Hidden states at the probe's reads and the gradient of the first adapter matrix that has one."""
-    with autocast():
-        hidden = forward.hidden_at_reads(batch)
-        hidden.float().square().sum().backward()  # pyright: ignore[reportUnknownMemberType]
-    parameters = [parameter for parameter in forward.parameters() if parameter.grad is not None]
-    gradient = next(p.grad for p in parameters if p.grad is not None and bool(p.grad.any())).detach().clone()
-    for parameter in parameters:
-        parameter.grad = None
-    return hidden.detach().float(), gradient
-
-
-def _probe_batch(width: int = 0) -> Any:
-    draw = np.random.default_rng(0)
-    rows: list[TrainingRow] = []
-    for number in range(3):
-        tree = TreeBuilder(tuple(int(token) for token in draw.integers(10, 500, size=100 + 50 * number)))
-        for _ in range(3):
-            question = tree.add(tuple(int(token) for token in draw.integers(10, 500, size=20)))
-            for _ in range(4):
-                tree.read(tree.add(tuple(int(token) for token in draw.integers(10, 500, size=15)), question), (1, 2))
-        rows.append(TrainingRow(str(number), tree.build(), ()))
-    width = max(width, -(-sum(row.size for row in rows) // 128) * 128)
-    return packed_batch(rows, width)
 
 
 def shard(forward: TreeForward) -> int:
@@ -206,20 +174,3 @@ def shard(forward: TreeForward) -> int:
         fully_shard(layer)
     fully_shard(forward)
     return dist.get_world_size()
-
-
-def _compile_layers(forward: TreeForward, width: int, autocast: Any, notes: dict[str, Any]) -> None:
-    """Compile each layer and run a full row through it; where the compiler fails, layers run as they are."""
-    torch._dynamo.config.recompile_limit = 64  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue] - few widths, two modes
-    layers = list(forward.body.layers)
-    try:
-        for layer in layers:
-            layer.compile(dynamic=False)
-        started = time.perf_counter()
-        _probe(forward, _probe_batch(width), autocast)
-        notes["compile_seconds"] = round(time.perf_counter() - started, 1)
-    except Exception as error:
-        notes["compile_error"] = f"{type(error).__name__}: {error}"[:300]
-        _log.warning("the layers cannot be compiled here (%s); running them as they are", notes["compile_error"])
-        for layer in layers:
-            layer._compiled_call_impl = None
