@@ -1,7 +1,7 @@
 """One decision model on disk: a manifest that names its base, adapter, readout, template and calibration, each by hash.
 
-A folder with `manifest.json` and, as the manifest says, `adapter/`, `calibration.json` and `card.md`. Loading refuses whatever does
-not match and says which part. Knows no engine.
+A folder with `manifest.json` and, as the manifest says, `adapter/`, `calibration.json`, `trained_states.bin` and `card.md`. Loading
+refuses whatever does not match and says which part. Knows no engine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from forthwith.calibration import Binding, Calibration
 from forthwith.default_model.source import file_sha256
 from forthwith.errors import ArtifactError
 from forthwith.schema.frozen import Frozen
+from forthwith.schema.trained_states import TRAINED_STATES_NAME
 
 __all__ = ["BaseModelReference", "Bundle", "Manifest", "load_bundle", "packaged_bundles", "write_bundle"]
 
@@ -85,6 +86,11 @@ class Bundle:
     def adapter(self) -> Path | None:
         """The adapter's folder, if the bundle has one."""
         return self.folder / ADAPTER_FOLDER if self.manifest.adapter_sha256 is not None else None
+
+    @property
+    def trained_states(self) -> Path | None:
+        """The file of the states that the adapter was trained on (`TrainedStates`), if the bundle has one."""
+        return self.folder / TRAINED_STATES_NAME if TRAINED_STATES_NAME in self.manifest.files else None
 
 
 def load_bundle(folder: str | Path) -> Bundle:
@@ -158,6 +164,7 @@ def write_bundle(
     adapter: Path | None = None,
     calibration: Calibration | None = None,
     card: str | None = None,
+    trained_states: bytes | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Bundle:
     """Write a bundle: copies the adapter, hashes every file, and reads it back.
@@ -176,6 +183,8 @@ def write_bundle(
         files[CALIBRATION_NAME] = (calibration.model_dump_json(indent=1) + "\n").encode()
     if card is not None:
         files["card.md"] = card.encode()
+    if trained_states is not None:
+        files[TRAINED_STATES_NAME] = trained_states
     manifest = Manifest(
         name=name,
         version=version,

@@ -24,7 +24,7 @@ from forthwith.cli import (
     stability,
     validity,
 )
-from forthwith.errors import ArtifactError
+from forthwith.errors import ArtifactError, DataError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
@@ -144,6 +144,19 @@ def test_calibrate_refuses_other_data(data: Path, predictions: dict[str, Path], 
     other.write_text(data.read_text() + data.read_text().splitlines()[0].replace('"r0"', '"r60"') + "\n")
     with pytest.raises(ArtifactError, match="was predicted from other data"):
         call("calibrate", "--data", other, "--preds", predictions["one"], "--out", tmp_path / "c.json")
+
+
+def test_calibrate_refuses_what_the_model_was_trained_on(
+    data: Path, predictions: dict[str, Path], tmp_path: Path
+) -> None:
+    given = ("--data", data, "--preds", predictions["one"], "--out", tmp_path / "c.json")
+    trained = tmp_path / "train.jsonl"
+    trained.write_text(data.read_text().splitlines()[7] + "\n")
+    with pytest.raises(DataError, match="the model was trained on") as refused:
+        call("calibrate", *given, "--trained-on", trained)
+    assert "r7" in str(refused.value)
+    trained.write_text(trained.read_text().replace("item 7", "item 700"))
+    assert "none of the records' states is among the 1" in call("calibrate", *given, "--trained-on", trained).output
 
 
 def test_compare_gives_paired_differences(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from forthwith.engine.openai import OpenAIEngine
 from forthwith.engine.server_calls import CallSettings
 from forthwith.engine.transformers import TransformersEngine
 from forthwith.errors import ArtifactError
+from forthwith.evaluation.trained_on import trained_states_at
 from forthwith.model import Model
+from forthwith.schema import state_sha256
 from forthwith.training.adapter_check import check_adapter
 from forthwith.training.export import (
     export_bundle,
@@ -46,6 +48,9 @@ def test_a_bundle_answers_as_the_run_and_is_loaded_by_name(run_folder: Path, tmp
     assert model.calibration is not None
     assert model.decide(records()[0]).answers["kind"].keys == ("fruit", "vehicle", "tree")
     assert "| kinds | 16 |" in (tmp_path / "bundle" / "card.md").read_text()
+    states = trained_states_at(tmp_path / "bundle")
+    assert len(states) == 12
+    assert all(state_sha256(record.state) in states for record in records())
     assert not list(tmp_path.glob(".*"))
 
 

@@ -17,6 +17,13 @@ def calibrate(
     data: Annotated[Path, typer.Option(help="The records that were predicted; none the model was trained on.")],
     preds: Annotated[Path, typer.Option(help="The prediction file.")],
     out: Annotated[Path, typer.Option(help="Where the calibration goes.")],
+    trained_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the model was trained on, whose states are refused here: a bundle, a run's folder, its"
+            " trained_states.bin, or a record file. A bundle that ships with the package is found by itself."
+        ),
+    ] = None,
     budget: Annotated[float, typer.Option(help="Largest share of wrong answers among automated ones.")] = 0.05,
     confidence_level: Annotated[float, typer.Option(help="Confidence with which the budget is promised.")] = 0.95,
     all_families: Annotated[  # noqa: FBT002
@@ -34,12 +41,17 @@ def calibrate(
 ) -> None:
     """Fit temperatures, biases and thresholds, keep what helps on held-out folds, and say what was promised."""
     from forthwith.calibration import FitConfig
+    from forthwith.evaluation.align import AlignConfig
     from forthwith.evaluation.calibrate import calibrate_files
+    from forthwith.evaluation.checkpoint import read_meta
     from forthwith.evaluation.selective import ThresholdConfig
+    from forthwith.evaluation.trained_on import states_trained_on
 
+    trained = states_trained_on(read_meta(preds).fingerprint.binding, trained_on or ())
     calibration = calibrate_files(
         data,
         preds,
+        align=AlignConfig(training_hashes=trained),
         fit=FitConfig(
             scope="pooled" if pooled else "type",
             uses_soft_targets=not hard_targets,
@@ -53,6 +65,8 @@ def calibrate(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
     _show(calibration)
+    if len(trained):
+        typer.echo(f"none of the records' states is among the {len(trained):,} that the model was trained on")
     if calibration.applies_nothing:
         typer.echo(
             f"warning: nothing could be fitted, the reasons stand above; answers with {out} are not calibrated,"

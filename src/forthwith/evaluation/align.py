@@ -16,6 +16,7 @@ from forthwith.errors import ConfigError, DataError
 from forthwith.evaluation.predictions import Prediction, read_predictions
 from forthwith.metrics import FloatArray, IntArray
 from forthwith.schema import Record, option_keys, read_records, state_sha256
+from forthwith.schema.trained_states import TrainedStates
 
 __all__ = ["AlignConfig", "AlignedQuestions", "align", "align_files"]
 
@@ -43,7 +44,7 @@ class AlignConfig:
     slice_fields: tuple[str, ...] | None = None
     is_sealed: bool = False
     needs_targets: bool = False
-    training_hashes: frozenset[str] = frozenset()
+    training_hashes: frozenset[str] | TrainedStates = frozenset()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from forthwith.engine.transformers import TransformersEngine
 from forthwith.errors import ArtifactError
 from forthwith.readout import Readout, readout_by_name
 from forthwith.schema import Record, option_keys
+from forthwith.schema.trained_states import TRAINED_STATES_NAME
 from forthwith.training.card import write_card
 from forthwith.training.gguf_file import write_gguf
 from forthwith.training.probes import ProbeGap, compare_scores, probe_scores, require_same
@@ -153,6 +154,7 @@ def export_bundle(
         adapter=adapter,
         calibration=calibration,
         card=write_card(name, run.summary, answered, calibration),
+        trained_states=states.read_bytes() if (states := run.folder / TRAINED_STATES_NAME).is_file() else None,
         provenance={
             "run": run.summary["fingerprint"], "data": run.summary["data"], "rows_sha256": run.summary["rows"]["rows_sha256"],
             "config": run.summary["config"], "versions": run.summary["versions"],

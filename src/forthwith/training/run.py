@@ -1,7 +1,7 @@
 """A training run from files to a folder: everything is checked before the model computes, logged while it does, and kept after.
 
-OUT holds `run.json` (what was run, on what, with what result), `metrics.jsonl` (a line an event), `last/` (state to resume from) and
-`best/` (the adapter that validation chose).
+OUT holds `run.json` (what was run, on what, with what result), `trained_states.bin` (hashes of the states), `metrics.jsonl` (a line an
+event), `last/` (state to resume from) and `best/` (the adapter that validation chose).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from forthwith.default_model.source import file_sha256
 from forthwith.engine.loading import LoadedModel
 from forthwith.errors import ArtifactError, DataError
 from forthwith.readout import Readout, readout_by_name
+from forthwith.schema.trained_states import TRAINED_STATES_NAME, TrainedStates
 from forthwith.training.adapters import trainable_parameters
 from forthwith.training.checkpoint import Checkpoints, Progress
 from forthwith.training.config import TrainingConfig
@@ -124,6 +125,7 @@ def train(
         progress = trainer.run()
         summary = _summary(config, data, loaded, readout, cached, trainer, fingerprint, checkpoints)
         if processes.is_first:
+            (out / TRAINED_STATES_NAME).write_bytes(TrainedStates.of([*parts.train, *parts.general]).to_bytes())
             (out / RUN_FILE).write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         tell({"event": "end", "step": progress.step, "best": progress.best, "best_step": progress.best_step})
     return RunResult(out, progress, summary)
