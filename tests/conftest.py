@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,11 @@ settings.register_profile(
     "deterministic", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deterministic")
+
+
+def pytest_configure() -> None:
+    """Runs of tests stay out of the developer's own Trackio, where it is installed."""
+    os.environ["TRACKIO_DIR"] = tempfile.mkdtemp(prefix="forthwith-trackio-")
 
 
 @pytest.fixture(scope="session")
