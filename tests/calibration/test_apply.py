@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from forthwith.calibration import Binding, Calibration, Thresholds, log_softmax, softmax
-from forthwith.errors import ShapeError
+from forthwith.errors import ConfigError, ShapeError
 
 BINDING = Binding(weights_sha256="w", adapter_sha256=None, template_sha256="t", readout="label", precision="fp32")
 
@@ -71,3 +71,40 @@ def test_probabilities_sum_to_one_and_follow_permuted_options(values, order) -> 
     assert np.exp(log_softmax(z)) == pytest.approx(softmax(z))
     stacked = calibration.probabilities(np.stack([z, z[::-1]]), "choice")
     assert stacked[0] == pytest.approx(p)
+
+
+def test_families_fitted_apart_keep_what_they_were_given_beside_a_general_calibration() -> None:
+    promise = {"error_budget": 0.05, "confidence_level": 0.95, "method": "m"}
+    general = Calibration(
+        binding=BINDING,
+        temperature={"choice": 2.0, "noul": 3.0},
+        thresholds=Thresholds(**promise, by_type={"noul": None}),
+    )
+    own = Calibration(
+        binding=BINDING, temperature={"noul": 1.5}, score_bias={"level": [0.0, 0.5]},
+        thresholds=Thresholds(**promise, by_family={"route": 0.8, "stray": 0.1}, details={"families": {"route": {"n": 7}}}),
+    )  # fmt: skip
+    both = general.with_families(own, {"route": "choice", "level": "score", "asks": "noul"})
+    assert both.family_temperature == {"route": 1.0, "level": 1.0, "asks": 1.5}
+    z = np.log([1.0, 16.0])
+    assert both.probabilities(z, "choice", "route") == pytest.approx([1 / 17, 16 / 17])
+    assert both.probabilities(z, "choice") == pytest.approx([0.2, 0.8])
+    assert both.score_bias == {"level": [0.0, 0.5]}
+    assert both.thresholds is not None
+    assert both.thresholds.threshold("choice", "route") == 0.8
+    assert both.thresholds.threshold("choice", "stray") is None
+    assert both.thresholds.details["families"] == {"route": {"n": 7}}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"binding": BINDING.model_copy(update={"precision": "bf16"})}, "differ in precision"),
+        ({"noul_bias": 0.3}, "0 and 0.3"),
+        ({"thresholds": Thresholds(error_budget=0.1, confidence_level=0.95, method="m")}, "0.1 at 0.95"),
+    ],
+)
+def test_calibrations_of_different_models_or_promises_are_not_put_together(change, said) -> None:
+    general = Calibration(binding=BINDING, thresholds=Thresholds(error_budget=0.05, confidence_level=0.95, method="m"))
+    with pytest.raises(ConfigError, match=said):
+        general.with_families(Calibration(**{"binding": BINDING, **change}), {"route": "choice"})

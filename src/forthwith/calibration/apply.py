@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from forthwith.errors import ShapeError
+from forthwith.errors import ConfigError, ShapeError
 
 __all__ = ["Binding", "Calibration", "FloatArray", "QuestionType", "Thresholds", "log_softmax", "softmax"]
 
@@ -90,6 +91,36 @@ class Calibration(_Frozen):
         changes = self.temperature or self.family_temperature or self.noul_bias or self.score_bias
         return not promised and not changes
 
+    def with_families(self, other: Calibration, families: Mapping[str, QuestionType]) -> Calibration:
+        """This calibration for everything, and another's for the families that it was fitted on.
+
+        Args:
+            other: fitted on the families' own questions, with the same binding.
+            families: the families to take over, each with its question type.
+
+        Raises:
+            ConfigError: the two are bound to different models, promise different things, or add different biases to yes
+                (which belongs to no family).
+        """
+        if differing := self.binding.differences(other.binding):
+            raise ConfigError(f"the two calibrations differ in {', '.join(differing)}; fit both on one model", "onto")
+        if self.noul_bias != other.noul_bias:
+            biases = f"{self.noul_bias:g} and {other.noul_bias:g}"
+            raise ConfigError(f"the two add different biases to yes ({biases}), which no family has of its own", "onto")
+        temperature = {
+            family: other.family_temperature.get(family, other.temperature.get(kind, 1.0))
+            for family, kind in families.items()
+        }
+        score_bias = {family: bias for family, bias in self.score_bias.items() if family not in families}
+        return self.model_copy(
+            update={
+                "family_temperature": self.family_temperature | temperature,
+                "score_bias": score_bias | {name: bias for name, bias in other.score_bias.items() if name in families},
+                "thresholds": _joined(self.thresholds, other.thresholds, frozenset(families)),
+                "provenance": other.provenance | {"onto": self.provenance},
+            }
+        )
+
     def probabilities(self, log_scores: FloatArray, question_type: str, family: str | None = None) -> FloatArray:
         """Calibrated distribution over a question's options.
 
@@ -121,6 +152,22 @@ class Calibration(_Frozen):
         default = self.temperature.get(cast("QuestionType", question_type), 1.0)  # an unknown type has none
         temperature = default if family is None else self.family_temperature.get(family, default)
         return softmax(shifted / temperature)
+
+
+def _joined(general: Thresholds | None, own: Thresholds | None, families: frozenset[str]) -> Thresholds | None:
+    if general is None or own is None:
+        return own or general
+    if (general.error_budget, general.confidence_level) != (own.error_budget, own.confidence_level):
+        raise ConfigError(
+            f"the two promise different things: {general.error_budget:g} at {general.confidence_level:g} and"
+            f" {own.error_budget:g} at {own.confidence_level:g}; use one --budget and one --confidence-level",
+            "onto",
+        )
+    mine = {family: value for family, value in own.by_family.items() if family in families}
+    told = general.details.get("families", {}) | own.details.get("families", {})
+    return general.model_copy(
+        update={"by_family": general.by_family | mine, "details": general.details | {"families": told}}
+    )
 
 
 def log_softmax(log_scores: FloatArray) -> FloatArray:

@@ -24,6 +24,13 @@ def calibrate(
             " trained_states.bin, or a record file. A bundle that ships with the package is found by itself."
         ),
     ] = None,
+    onto: Annotated[
+        Path | None,
+        typer.Option(
+            help="A calibration of the same model for everything else, fitted before: the families of these records"
+            " get temperatures and thresholds of their own beside it."
+        ),
+    ] = None,
     budget: Annotated[float, typer.Option(help="Largest share of wrong answers among automated ones.")] = 0.05,
     confidence_level: Annotated[float, typer.Option(help="Confidence with which the budget is promised.")] = 0.95,
     all_families: Annotated[  # noqa: FBT002
@@ -40,6 +47,7 @@ def calibrate(
     seed: Annotated[int, typer.Option(help="Of the cross-fitting folds.")] = 20260930,
 ) -> None:
     """Fit temperatures, biases and thresholds, keep what helps on held-out folds, and say what was promised."""
+    from forthwith.bundle import read_calibration
     from forthwith.calibration import FitConfig
     from forthwith.evaluation.align import AlignConfig
     from forthwith.evaluation.calibrate import calibrate_files
@@ -51,6 +59,7 @@ def calibrate(
     calibration = calibrate_files(
         data,
         preds,
+        onto=None if onto is None else read_calibration(onto),
         align=AlignConfig(training_hashes=trained),
         fit=FitConfig(
             scope="pooled" if pooled else "type",

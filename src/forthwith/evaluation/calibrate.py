@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from forthwith.bundle import check_binding, read_calibration
-from forthwith.calibration import Calibration, FitConfig, fit_calibration
+from forthwith.calibration import Calibration, FitConfig, QuestionType, fit_calibration
+from forthwith.calibration.scored import QUESTION_TYPES
 from forthwith.errors import ArtifactError
 from forthwith.evaluation.align import AlignConfig, align_files
 from forthwith.evaluation.checkpoint import file_sha256, read_meta
@@ -21,6 +22,7 @@ def calibrate_files(
     fit: FitConfig | None = None,
     thresholds: ThresholdConfig | None = None,
     align: AlignConfig | None = None,
+    onto: Calibration | None = None,
 ) -> Calibration:
     """Temperatures, biases and thresholds for the model that made the predictions.
 
@@ -30,6 +32,8 @@ def calibrate_files(
         fit: what may be fitted.
         thresholds: what is promised of automated answers.
         align: how clusters are made.
+        onto: a calibration of the same model for everything else; the families of these records get temperatures and
+            thresholds of their own beside it.
 
     Returns:
         A calibration with the binding of the predictions; `provenance` names the data and the predictions by hash.
@@ -37,6 +41,7 @@ def calibrate_files(
     Raises:
         ArtifactError: the sidecar is missing, or the predictions were made from other data.
         DataError: predictions and records do not match.
+        ConfigError: `onto` is of another model or promises something else.
     """
     meta = read_meta(predictions)
     check_data(data, predictions)
@@ -50,7 +55,14 @@ def calibrate_files(
         "model": meta.fingerprint.model,
     }
     promised = fit_thresholds(questions.scored, fitted, thresholds)
-    return fitted.model_copy(update={"thresholds": promised, "provenance": provenance})
+    calibration = fitted.model_copy(update={"thresholds": promised, "provenance": provenance})
+    if onto is None:
+        return calibration
+    scored = questions.scored
+    types: dict[str, QuestionType] = {
+        scored.families[family]: QUESTION_TYPES[kind] for family, kind in zip(scored.family, scored.types, strict=True)
+    }
+    return onto.with_families(calibration, types)
 
 
 def calibration_for(path: str | Path, predictions: str | Path) -> Calibration:
