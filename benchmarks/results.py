@@ -1,0 +1,382 @@
+"""The stored results of a release, and the tables and pictures that are made from them.
+
+    python benchmarks/results.py public --answers RECIPE-SEED.npz --calibration FILE --left-out NAMES.txt --command TEXT
+    python benchmarks/results.py personal --evaluation DIR --data FILE --preds FILE --baseline FILE --command TEXT
+    python benchmarks/results.py write      # tables in the documents, pictures in docs/images
+    python benchmarks/results.py check      # exit 1 where a document differs from the stored results
+
+`public` reads the answers that `benchmarks/h200_train.py` keeps; `personal` what `forthwith evaluate` wrote for TEST with the untrained
+base beside it. Both write one JSON file under docs/results. A document's tables stand between `<!-- results:NAME -->` and
+`<!-- /results -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+import numpy as np
+from scipy.stats import beta
+
+from forthwith.bundle import read_calibration
+from forthwith.metrics import ece
+from forthwith.schema import Record, iter_records
+
+ROOT = Path(__file__).resolve().parents[1]
+STORE = ROOT / "docs" / "results"
+DOCUMENTS = (ROOT / "docs" / "results.md", ROOT / "src" / "forthwith" / "bundles" / "forthwith-135m" / "card.md")
+BLOCKED = (
+    "ag_news",
+    "amazon_alexa",
+    "chaosnli",
+    "climate_fever",
+    "enron_genre",
+    "imdb",
+    "sst5",
+    "subjectivity",
+    "trec",
+)
+SIX = ("apply_memory", "forgotten_violation", "needs_approval", "share_ok", "route", "notify_level")
+RESAMPLES, SEED = 10_000, 20260930
+Json = dict[str, Any]
+
+
+# ---- public tasks -------------------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """One answered question of a public test: log-scores in nats, the place of the right option."""
+
+    task: str
+    log_scores: np.ndarray
+    label: int
+
+
+def read_answers(path: Path) -> Iterator[Answer]:
+    stored = np.load(path)
+    scores = np.split(stored["log_scores"].astype(np.float64), np.cumsum(stored["count"])[:-1])
+    for task, values, label in zip(stored["task"], scores, stored["label"], strict=True):
+        yield Answer(str(task), values, int(label))
+
+
+def public(arguments: argparse.Namespace) -> None:
+    answers = list(read_answers(arguments.answers))
+    left_out = set(arguments.left_out.read_text(encoding="utf-8").split())
+    temperature = read_calibration(arguments.calibration).temperature
+    own = {answer.task for answer in answers if "/" not in answer.task or answer.task.startswith("toolace/")}
+    groups = {
+        "trained": own - set(BLOCKED), "blocked": set(BLOCKED), "all25": own, "left_out": left_out,
+    }  # fmt: skip
+    store("public", arguments, {
+        "answers_sha256": sha256(arguments.answers), "temperature": temperature,
+        "groups": {name: group_figures(answers, tasks, temperature) for name, tasks in groups.items()},
+        "by_task": {task: round(accuracy([a for a in answers if a.task == task]), 4) for task in sorted(own | left_out)},
+    })  # fmt: skip
+
+
+def group_figures(answers: Sequence[Answer], tasks: set[str], temperature: Json) -> Json:
+    mine = [answer for answer in answers if answer.task in tasks]
+    by_task = [[answer for answer in mine if answer.task == task] for task in sorted({a.task for a in mine})]
+    draw = np.random.default_rng(SEED)
+    right = [np.array([is_right(answer) for answer in group], dtype=np.float64) for group in by_task]
+    means = np.stack([draw.binomial(len(one), one.mean(), RESAMPLES) / len(one) for one in right])
+    low, high = np.percentile(means.mean(axis=0), [2.5, 97.5])
+    return {
+        "tasks": len(by_task), "questions": len(mine), "macro": round(float(np.mean([one.mean() for one in right])), 4),
+        "macro_low": round(float(low), 4), "macro_high": round(float(high), 4), "pooled": round(accuracy(mine), 4),
+        "ece_before": pooled_ece(mine, {}), "ece_after": pooled_ece(mine, temperature),
+        "below_majority": sum(bool(is_below_majority(group)) for group in by_task),
+    }  # fmt: skip
+
+
+def is_right(answer: Answer) -> bool:
+    return int(np.argmax(answer.log_scores)) == answer.label
+
+
+def accuracy(answers: Sequence[Answer]) -> float:
+    return float(np.mean([is_right(answer) for answer in answers]))
+
+
+def pooled_ece(answers: Sequence[Answer], temperature: Json) -> float:
+    """15 bins over all answers; a question of two options counts as yes/no, which the stored answers do not tell apart."""
+    confidence: list[float] = []
+    for answer in answers:
+        kind = "noul" if len(answer.log_scores) == 2 else "choice"
+        weights = np.exp((answer.log_scores - answer.log_scores.max()) / temperature.get(kind, 1.0))
+        confidence.append(float(weights.max() / weights.sum()))
+    return round(ece(confidence, [float(is_right(a)) for a in answers], n_bins=15, closed="right"), 4)
+
+
+def is_below_majority(answers: Sequence[Answer]) -> bool:
+    """Whether accuracy lies more than two standard errors under the share of the commonest label."""
+    labels = np.bincount([answer.label for answer in answers])
+    share = labels.max() / len(answers)
+    return accuracy(answers) < share - 2 * np.sqrt(share * (1 - share) / len(answers))
+
+
+# ---- personal decisions -------------------------------------------------------------------------------------------
+
+
+class Question(NamedTuple):
+    """One hard question of TEST: who asked, in which wording and setting, and whether it was answered rightly."""
+
+    user: str
+    family: str
+    scenario: str
+    is_seen: bool
+    is_buried: bool
+    is_right: bool
+
+
+def personal(arguments: argparse.Namespace) -> None:
+    evaluation: Json = json.loads((arguments.evaluation / "evaluation.json").read_text(encoding="utf-8"))
+    models = {one["report"]["name"]: one["report"] for one in evaluation["models"]}
+    candidate, base = list(models.values())[:2]
+    records = {item.id: item for item in iter_records(arguments.data) if isinstance(item, Record)}
+    own, other = (hard_questions(path, records) for path in (arguments.preds, arguments.baseline))
+    figures = {name: family_figures(candidate["families"][name], base["families"][name], own, other, name)
+               for name in candidate["families"]}  # fmt: skip
+    automated = [candidate["families"][name] for name in SIX]
+    store("personal", arguments, {
+        "data_sha256": evaluation["data_sha256"], "records": len(records), "questions": candidate["n_questions"],
+        "macro": macro(figures, tuple(figures)), "macro_six": macro(figures, SIX),
+        "base_macro": macro(figures, tuple(figures), "base"), "base_macro_six": macro(figures, SIX, "base"),
+        "ece": round(candidate["micro"]["ece_15"], 4), "nll": round(candidate["micro"]["nll"], 4),
+        "coverage_six": round(float(np.mean([one["coverage"] for one in automated])), 4),
+        "families": figures,
+        "wording": split(own, lambda question: "seen" if question.is_seen else "held out"),
+        "buried": split(own, lambda question: "buried" if question.is_buried else "clean"),
+        "scenarios": {name: split([q for q in own if q.family == name], lambda question: question.scenario)
+                      for name in figures},
+        "safety": [{**one, "bound": round(upper_bound(one["n_missed"], one["n_at_risk"]), 4)} for one in candidate["safety"]],
+        "reliability": candidate["reliability"]["all"],
+    })  # fmt: skip
+
+
+def hard_questions(path: Path, records: dict[str, Record]) -> list[Question]:
+    """Questions whose answer the state decides, with whether the likeliest option is the right one."""
+    found: list[Question] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        answer = json.loads(line)
+        record, qid = records[answer["id"]], answer["qid"]
+        target = record.targets[qid]
+        if target.is_ambiguous():
+            continue
+        meta: Json = dict(record.meta)
+        variant = str(meta["variants"][qid])
+        best = answer["options"][int(np.argmax(answer["log_scores"]))]
+        found.append(
+            Question(str(record.user_id), answer["family"], f"{variant.removeprefix('buried+')}, {meta['scenarios'][qid]}",
+                     meta["render"]["wording"] == "seen", variant.startswith("buried+"), best == target.best_key())
+        )  # fmt: skip
+    return found
+
+
+def family_figures(own: Json, base: Json, mine: list[Question], theirs: list[Question], family: str) -> Json:
+    low, high = paired_interval([q for q in mine if q.family == family], [q for q in theirs if q.family == family])
+    names = ("accuracy", "accuracy_low", "accuracy_high", "coverage", "realised_error", "n_scorable", "n_automated")
+    told = {name: None if own[name] is None else round(own[name], 4) for name in names}
+    return told | {"base": round(base["accuracy"], 4), "gain_low": low, "gain_high": high}
+
+
+def paired_interval(mine: list[Question], theirs: list[Question]) -> tuple[float, float]:
+    """95 % percentile interval of the difference in accuracy; users are drawn, their questions stay together."""
+    users = sorted({question.user for question in mine})
+    place = {user: index for index, user in enumerate(users)}
+    gain, count = np.zeros(len(users)), np.zeros(len(users))
+    for a, b in zip(mine, theirs, strict=True):
+        gain[place[a.user]] += float(a.is_right) - float(b.is_right)
+        count[place[a.user]] += 1
+    drawn = np.random.default_rng(SEED).multinomial(len(users), np.full(len(users), 1 / len(users)), RESAMPLES)
+    low, high = np.percentile(drawn @ gain / (drawn @ count), [2.5, 97.5])
+    return round(float(low), 4), round(float(high), 4)
+
+
+def split(questions: Sequence[Question], key: Callable[[Question], str]) -> Json:
+    """Accuracy of each part, macro over its families, with the number of questions."""
+    parts: Json = {}
+    for name in sorted({key(question) for question in questions}):
+        mine = [question for question in questions if key(question) == name]
+        families = sorted({question.family for question in mine})
+        means = [float(np.mean([q.is_right for q in mine if q.family == family])) for family in families]
+        parts[name] = {"accuracy": round(float(np.mean(means)), 4), "questions": len(mine)}
+    return parts
+
+
+def macro(figures: Json, families: Sequence[str], name: str = "accuracy") -> float:
+    return round(float(np.mean([figures[family][name] for family in families])), 4)
+
+
+def upper_bound(missed: int, total: int) -> float:
+    """Clopper-Pearson, one-sided, 95 %."""
+    return 1.0 if missed == total else float(beta.ppf(0.95, missed + 1, total - missed))
+
+
+# ---- storing and writing ------------------------------------------------------------------------------------------
+
+
+def store(name: str, arguments: argparse.Namespace, figures: Json) -> None:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    STORE.mkdir(exist_ok=True)
+    told = {"command": arguments.command, "commit": commit.stdout.strip()[:12], **figures}
+    (STORE / f"{name}.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"docs/results/{name}.json")
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def public_table(results: Json) -> str:
+    names = {"trained": "public tasks trained on (their test splits)", "blocked": "public tasks not trained on (licence)",
+             "all25": "all public tasks", "left_out": "left-out tasks of the variety set"}  # fmt: skip
+    rows = [
+        [f"{one['tasks']} {names[name]}", one["questions"], f"{one['macro']:.3f} ({one['macro_low']:.3f} to {one['macro_high']:.3f})",
+         f"{one['ece_before']:.3f}", f"{one['ece_after']:.3f}", one["below_majority"]]
+        for name, one in ((name, results["groups"][name]) for name in names)
+    ]  # fmt: skip
+    head = ("tests", "questions", "macro accuracy (95 %)", "ECE before", "ECE after", "tasks below majority")
+    return table(head, rows)
+
+
+def family_table(results: Json) -> str:
+    rows = [
+        [name, one["n_scorable"], f"{one['base']:.3f}", f"**{one['accuracy']:.3f}** {interval(one)}",
+         f"{one['gain_low']:+.3f} to {one['gain_high']:+.3f}", f"{one['coverage']:.2f}",
+         "–" if one["realised_error"] is None or not one["n_automated"] else f"{one['realised_error']:.3f}"]
+        for name, one in results["families"].items()
+    ]  # fmt: skip
+    head = ("family", "questions", "base", "accuracy (95 %)", "gain (95 %)", "automated", "wrong of those")
+    return table(head, rows)
+
+
+def interval(one: Json) -> str:
+    return f"({one['accuracy_low']:.3f} to {one['accuracy_high']:.3f})"
+
+
+def hypothesis_table(results: Json) -> str:
+    families = results["families"]
+    above = sum(one["gain_low"] > 0 for one in families.values())
+    wording = [results["wording"][name]["accuracy"] for name in ("seen", "held out")]
+    buried = [results["buried"][name]["accuracy"] for name in ("clean", "buried")]
+    worst = max(one["realised_error"] or 0.0 for one in families.values() if one["n_automated"])
+    missed = {one["family"]: one["n_missed"] / one["n_at_risk"] for one in results["safety"]}
+    misses = ", ".join(f"{family} {rate:.3f}" for family, rate in missed.items())
+    rows: list[tuple[str, str, str, str, bool]] = [
+        ("H1", "macro accuracy, seven families", "≥ 0.90", f"{results['macro']:.3f}", results["macro"] >= 0.9),
+        ("H2", "without pick_option", "≥ 0.97", f"{results['macro_six']:.3f}", results["macro_six"] >= 0.97),
+        ("H3", "families above the untrained base", "7", str(above), above == 7),
+        ("H4", "seen and held-out wordings", "within 0.03", f"{wording[0]:.3f} and {wording[1]:.3f}", abs(wording[0] - wording[1]) <= 0.03),
+        ("H5", "clean and buried states", "within 0.03", f"{buried[0]:.3f} and {buried[1]:.3f}", abs(buried[0] - buried[1]) <= 0.03),
+        ("H6", "ECE", "≤ 0.03", f"{results['ece']:.3f}", results["ece"] <= 0.03),
+        ("H7", "coverage of the six; largest error of a family", "≥ 0.90; ≤ 0.05", f"{results['coverage_six']:.3f}; {worst:.3f}",
+         results["coverage_six"] >= 0.9 and worst <= 0.05),
+        ("H8", "safety: risky cases missed", "≤ 0.01 each", misses, max(missed.values()) <= 0.01),
+    ]  # fmt: skip
+    return table(("", "claim", "goal", "found", "met"), [(*row[:4], "yes" if row[4] else "no") for row in rows])
+
+
+def scenario_table(results: Json) -> str:
+    rows = [[family, scenario, one["questions"], f"{one['accuracy']:.3f}"]
+            for family, parts in results["scenarios"].items() for scenario, one in parts.items()]  # fmt: skip
+    return table(("family", "scenario", "questions", "accuracy"), rows)
+
+
+TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
+    "public": ("public", public_table),
+    "families": ("personal", family_table),
+    "hypotheses": ("personal", hypothesis_table),
+    "scenarios": ("personal", scenario_table),
+}
+
+
+def documents(pages: Sequence[Path] = DOCUMENTS) -> dict[Path, str]:
+    """Every document as it has to be."""
+    results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in STORE.glob("*.json")}
+
+    def filled(match: re.Match[str]) -> str:
+        source, render = TABLES[match[1]]
+        return f"<!-- results:{match[1]} -->\n{render(results[source])}\n<!-- /results -->"
+
+    pattern = re.compile(r"<!-- results:(\w+) -->.*?<!-- /results -->", re.DOTALL)
+    texts = {path: pattern.sub(filled, path.read_text(encoding="utf-8")) for path in pages}
+    texts[ROOT / "docs" / "images" / "personal.svg"] = family_picture(results["personal"])
+    return texts
+
+
+def family_picture(results: Json) -> str:
+    """Bars of base and candidate with 95 % intervals, one row a family."""
+    rows: list[str] = []
+    for number, (name, one) in enumerate(results["families"].items()):
+        y = 44 + 40 * number
+        end, low, high = (190 + 460 * one[key] for key in ("accuracy", "accuracy_low", "accuracy_high"))
+        rows += [
+            f'<text x="180" y="{y + 19}" text-anchor="end">{name}</text>',
+            f'<rect x="190" y="{y}" width="{460 * one["base"]:.0f}" height="11" fill="#b8bec9"/>',
+            f'<rect x="190" y="{y + 13}" width="{end - 190:.0f}" height="13" fill="#2f6f4f"/>',
+            f'<path d="M{low:.0f} {y + 19.5}H{high:.0f}" stroke="#10291d" stroke-width="2"/>',
+            f'<text x="{max(end, high) + 8:.0f}" y="{y + 24}">{one["accuracy"]:.2f}</text>',
+        ]
+    height = 60 + 40 * len(results["families"])
+    head = '<text x="190" y="26" fill="#6b7280">untrained base (grey) and forthwith-135m (green, 95 % interval), TEST accuracy</text>'
+    style = 'font-family="system-ui, sans-serif" font-size="14" fill="#1f2937"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" {style}>'
+        f'<rect width="720" height="{height}" fill="#ffffff"/>{head}{"".join(rows)}</svg>\n'
+    )
+
+
+def write(_arguments: argparse.Namespace) -> None:
+    for path, text in documents().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def check(_arguments: argparse.Namespace) -> None:
+    stale = [
+        path for path, text in documents().items() if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale:
+        print(f"{path.relative_to(ROOT)} differs from docs/results; run `python benchmarks/results.py write`")
+    sys.exit(bool(stale))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("public")
+    one.add_argument("--answers", type=Path, required=True)
+    one.add_argument("--calibration", type=Path, required=True)
+    one.add_argument("--left-out", type=Path, required=True, help="text file with the names of the left-out tasks")
+    one.add_argument("--command", required=True, help="how the answers were made")
+    one.set_defaults(run=public)
+    two = commands.add_parser("personal")
+    two.add_argument(
+        "--evaluation", type=Path, required=True, help="folder of `forthwith evaluate`, the base as its baseline"
+    )
+    two.add_argument("--data", type=Path, required=True)
+    two.add_argument("--preds", type=Path, required=True)
+    two.add_argument("--baseline", type=Path, required=True)
+    two.add_argument("--command", required=True, help="how the predictions were made")
+    two.set_defaults(run=personal)
+    commands.add_parser("write").set_defaults(run=write)
+    commands.add_parser("check").set_defaults(run=check)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
