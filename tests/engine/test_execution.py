@@ -119,3 +119,21 @@ def test_the_models_are_sharp_enough_to_notice_a_wrong_context() -> None:
     for read in tree.reads:
         changed.read(read.segment, read.candidates, read.offset)
     assert largest_difference(plain(run, [tree]), plain(run, [changed.build()])) > 100 * TOLERANCE
+
+
+def test_half_precision_keeps_what_is_between_its_steps() -> None:
+    """Logits rounded to bfloat16 lie on a grid of 2^-8 of their size; the candidates' own must not."""
+    model = tiny_causal_model("llama").to(torch.bfloat16)
+    executor = Executor(model, has_recurrent_layers=False)
+    findings: Findings = {}
+    executor.run_plain(TREES[:2], findings, 2048)
+    read = TREES[0].reads[0]
+    prompt = torch.tensor([TREES[0].path(read.segment)[: TREES[0].starts[read.segment] + read.offset + 1]])
+    candidates = list(read.candidates)
+    with torch.no_grad():
+        hidden = model.model(input_ids=prompt).last_hidden_state[0, -1].float()
+        exact = (model.lm_head.weight[candidates].float() @ hidden).double().numpy()
+    found = findings[(0, 0)]
+    assert np.ptp((found - found[0]) - (exact - exact[0])) < 1e-3
+    rounded = torch.tensor(exact).to(torch.bfloat16).double().numpy()
+    assert np.ptp((found - found[0]) - (rounded - rounded[0])) > 1e-3

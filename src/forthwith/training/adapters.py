@@ -122,6 +122,7 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
     Raises:
         ArtifactError: the tensors are not those of this model's adapter.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
     file = folder if folder.is_file() else folder / "adapter_model.safetensors"
@@ -129,7 +130,10 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
         raise ArtifactError(
             f"no adapter in {folder}: adapter_model.safetensors is missing; name the adapter's own folder"
         )
-    stored = load_file(str(file))
+    try:
+        stored = load_file(str(file))
+    except (OSError, SafetensorError) as error:
+        raise ArtifactError(f"{file} is no whole safetensors file ({error}); parts must be joined first") from error
     own = _own_state(model)
     if set(stored) != set(own):
         stray = sorted(set(stored) ^ set(own))

@@ -144,6 +144,7 @@ def _choose_attention(
         return "dense"
     causal = forward.causal
     probe = probe_batch()
+    forward.eval()  # dropout would draw differently for each of the two
     try:
         expected = run_probe(forward, probe, autocast)
         causal.set_attn_implementation("flex_attention")
