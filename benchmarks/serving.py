@@ -3,9 +3,11 @@
     python benchmarks/serving.py --model tiny                      # a tiny random model
     python benchmarks/serving.py --model default --max-wait 120    # the embedded default
     python benchmarks/serving.py --model shape135m --device cuda   # random weights in the default's shape
+    python benchmarks/serving.py --model base --max-wait 600 --against other=8123   # a running System One server on that port
 
 Prints one JSON object: decisions a second in a loop in one process and over HTTP, latency percentiles, lost and wrong answers,
-the overhead of HTTP and scheduling over the bare engine, and what 24 questions about one long state cost beside one.
+the overhead of HTTP and scheduling over the bare engine, and what 24 questions about one long state cost beside one. A server
+that is named with `--against` gets the same load after ours has stopped; its answers are not judged, only its errors counted.
 """
 
 from __future__ import annotations
@@ -162,7 +164,7 @@ def agrees(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
     return True
 
 
-async def load(port: int, connections: int, seconds: float, bodies: list[bytes], wanted: list[Any]) -> Tally:
+async def load(port: int, connections: int, seconds: float, bodies: list[bytes], wanted: list[Any] | None) -> Tally:
     tally = Tally()
     stop = time.perf_counter() + seconds
 
@@ -184,7 +186,8 @@ async def load(port: int, connections: int, seconds: float, bodies: list[bytes],
                 continue
             tally.seconds.append(time.perf_counter() - begun)
             tally.lost += status != 200
-            tally.wrong += status == 200 and not agrees(json.loads(answer)["answers"], wanted[index])
+            if status == 200 and wanted is not None:
+                tally.wrong += not agrees(json.loads(answer)["answers"], wanted[index])
         connection.close()
 
     await asyncio.gather(*(client(number) for number in range(connections)))
@@ -217,6 +220,27 @@ def question_cost(model: Model, tokens: int, repeats: int) -> dict[str, float]:
     return {"one_s": round(costs[1], 4), "twenty_four_s": round(costs[24], 4), "ratio": round(costs[24] / costs[1], 3)}
 
 
+def foreign(port: int, options: argparse.Namespace, short: list[bytes], long: dict[int, bytes]) -> dict[str, Any]:
+    """The same load on a server that somebody else runs."""
+    asyncio.run(load(port, 4, min(3, options.seconds), short, None))
+    alone = asyncio.run(load(port, 1, min(options.seconds, 20), short, None))
+    together = asyncio.run(load(port, options.connections, options.seconds, short, None))
+    costs: dict[int, float] = {}
+    for count, body in long.items():
+        begun = time.perf_counter()
+        status, _ = asyncio.run(Connection(port).post(body))
+        costs[count] = round(time.perf_counter() - begun, 3) if status == 200 else float("nan")
+    return {"one_connection": percentiles(alone.seconds), "served": served(together, options), "questions_s": costs}
+
+
+def served(tally: Tally, options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "connections": options.connections, "seconds": options.seconds, "decisions": len(tally.seconds),
+        "decisions_per_s": round(len(tally.seconds) / options.seconds, 2), **percentiles(tally.seconds),
+        "lost": tally.lost, "wrong": tally.wrong, "refused": tally.refused,
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=("tiny", "default", "base", "shape135m"), default="tiny")
@@ -228,6 +252,7 @@ def main() -> None:
     parser.add_argument("--batch-seconds", type=float, default=BatchLimits().seconds)
     parser.add_argument("--row", type=int, help="tokens of a packed row, instead of the device's default")
     parser.add_argument("--long-state", type=int, default=2000)
+    parser.add_argument("--against", nargs="*", default=[], metavar="NAME=PORT", help="running servers to load, too")
     options = parser.parse_args()
     print(json.dumps(measure(options), indent=1))
 
@@ -243,6 +268,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "loop": {"decisions_per_s": round(rate, 2), **percentiles(times)},
         "questions": question_cost(model, options.long_state, 3),
     }  # fmt: skip
+    long = {count: json.dumps(long_body(count, count, options.long_state, model)).encode() for count in (1, 24)}
     del model
     batch = BatchLimits(wait_s=options.max_wait, seconds=options.batch_seconds)
     plan = ServerPlan(load=build, settings=ServingSettings(batch=batch), log_level="error", drain_s=0.1)
@@ -263,12 +289,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     per_second = len(together.seconds) / options.seconds
     result["one_connection"] = percentiles(alone.seconds)
     result["overhead_p50_ms"] = round(result["one_connection"]["p50_ms"] - result["loop"]["p50_ms"], 2)
-    result["served"] = {
-        "connections": options.connections, "seconds": options.seconds, "decisions": len(together.seconds),
-        "decisions_per_s": round(per_second, 2), **percentiles(together.seconds),
-        "lost": together.lost, "wrong": together.wrong, "refused": together.refused,
-    }  # fmt: skip
+    result["served"] = served(together, options)
     result["batching_gain"] = round(per_second / rate, 2)
+    for item in options.against:
+        name, _, other = item.partition("=")
+        result[name] = foreign(int(other), options, texts, long)
     return result
 
 
