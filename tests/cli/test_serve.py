@@ -58,6 +58,18 @@ def test_it_listens_on_loopback_and_says_nothing_of_keys(plans: list[ServerPlan]
     assert plans[0].settings.keys == ()
 
 
+def test_the_key_of_a_far_engine_comes_from_the_variable_that_is_named(
+    plans: list[ServerPlan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAR_KEY", "far-secret")
+    monkeypatch.delenv("NO_KEY", raising=False)
+    result = serve("--engine-url", "http://127.0.0.1:1", "--engine-key-env", "FAR_KEY")
+    assert choice(plans[0]).engine_key_env == "FAR_KEY"
+    assert "far-secret" not in result.stderr + result.stdout + repr(plans[0])
+    with pytest.raises(ConfigError, match="NO_KEY is not set"):
+        serve("--engine-url", "http://127.0.0.1:1", "--engine-key-env", "NO_KEY")
+
+
 def test_it_warns_when_strangers_can_reach_a_server_without_keys(plans: list[ServerPlan], tmp_path: Path) -> None:
     assert "no API keys are set" in " ".join(serve("--host", "0.0.0.0").stderr.split())
     keys = tmp_path / "keys.toml"

@@ -130,11 +130,15 @@ def test_a_client_that_leaves_gives_up_its_place_in_line(
     assert [line["status"] for line in requests].count(499) == 4
 
 
-def test_a_model_on_a_completions_server_decides_as_one_in_process(tmp_path: Path) -> None:
+def test_a_model_on_a_completions_server_decides_as_one_in_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAR_KEY", "far-secret")
     tokenizer = tiny_tokenizer()
     tokenizer.save_pretrained(tmp_path)
 
     def respond(call: Call) -> Answer:
+        assert call.headers["authorization"] == "Bearer far-secret"
         if call.path == "/v1/models":
             return Answer({"data": [{"id": "far", "owned_by": "vllm", "max_model_len": 4096}]})
         if call.path == "/tokenize":
@@ -150,7 +154,7 @@ def test_a_model_on_a_completions_server_decides_as_one_in_process(tmp_path: Pat
         return Answer({"version": "1.0"})
 
     with serve(respond) as far:
-        model = ModelChoice(str(tmp_path), readout="branch", engine_url=far.url).load()
+        model = ModelChoice(str(tmp_path), readout="branch", engine_url=far.url, engine_key_env="FAR_KEY").load()
         found = render_response(model.decide(read_request(body_of("x"))), read_request(body_of("x")))
     assert found["model"] == "far"
     here = Model(ScriptedEngine(), tiny_encoder(), readout_by_name("branch"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forthwith.cli.pull import cache_dir_from_environment
+from forthwith.errors import ConfigError
 
 if TYPE_CHECKING:
     from forthwith.serving.server import ServerPlan
@@ -38,6 +39,10 @@ def serve(
         typer.Option(help="A vLLM or llama.cpp server that runs the model; --model then names its tokenizer."),
     ] = None,
     engine_model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
+    engine_key_env: Annotated[
+        str | None,
+        typer.Option(help="Environment variable with that server's API key. Default: OPENAI_API_KEY, where it is set."),
+    ] = None,
     keys: Annotated[Path | None, typer.Option(help="TOML file of API keys; see new-key.")] = None,
     alias: Annotated[list[str] | None, typer.Option(help="Another name for the model; repeatable.")] = None,
     cors_origin: Annotated[list[str] | None, typer.Option(help="Web origin that may call; repeatable.")] = None,
@@ -78,6 +83,7 @@ def serve(
         cache_dir=None if folder is None else str(folder),
         engine_url=engine_url,
         engine_model=engine_model,
+        engine_key_env=_set_variable(engine_key_env) or ModelChoice.engine_key_env,
         threads=max(1, (os.cpu_count() or 1) // len(places)) if len(places) > 1 else None,
     )
     plans = [
@@ -90,6 +96,13 @@ def serve(
         serve_here(plans[0], listener)
     else:
         Supervisor(plans, listener, log_level).run()
+
+
+def _set_variable(name: str | None) -> str | None:
+    """The name of an environment variable, which must be set where it is given."""
+    if name is not None and not os.environ.get(name):
+        raise ConfigError(f"the environment variable {name} is not set; put the key into it", "engine_key_env")
+    return name
 
 
 def new_key(

@@ -44,6 +44,7 @@ class ModelChoice:
         name: the model; with `engine_url`, the folder or hub id of its tokenizer (None: what the server calls it).
         engine_url: address of a vLLM, llama.cpp or other server with OpenAI-style completions.
         engine_model: the model's name there; None takes the only one.
+        engine_key_env: environment variable with the bearer token that it wants; unset for a server that wants none.
         threads: of torch, for several processes on one CPU.
     """
 
@@ -56,6 +57,7 @@ class ModelChoice:
     cache_dir: str | None = None
     engine_url: str | None = None
     engine_model: str | None = None
+    engine_key_env: str = "OPENAI_API_KEY"
     threads: int | None = None
 
     def load(self) -> Model:
@@ -77,7 +79,8 @@ class ModelChoice:
         )
 
     def _served(self, url: str) -> Model:
-        engine, encoder = load_served(CallSettings(url), self.engine_model, tokenizer=self.name)
+        settings = CallSettings(url, api_key=os.environ.get(self.engine_key_env))
+        engine, encoder = load_served(settings, self.engine_model, tokenizer=self.name)
         calibration = None if self.calibration is None else read_calibration(self.calibration)
         readout = readout_by_name(self.readout or "label")
         return Model(engine, encoder, readout, calibration, name=engine.identity.model)
