@@ -1,7 +1,7 @@
 """The official clients and the field's own suites against a real server process.
 
 They are installed apart from this project: `FORTHWITH_CLIENTS_PYTHON` names a Python that has typesafe-sdk[zstd], jevcompat,
-jevbench, schemathesis and openai (default: the one that runs the tests), `FORTHWITH_CLIENTS_NODE` a folder whose node_modules
+jevbench, schemathesis, openai and openrouter (default: the one that runs the tests), `FORTHWITH_CLIENTS_NODE` a folder whose node_modules
 hold @typesafe-ai/sdk (default: the current one).
 """
 
@@ -44,7 +44,7 @@ def tool(name: str) -> str:
     return str(PYTHON.parent / name)
 
 
-@pytest.mark.parametrize("script", ["python_client.py", "openai_client.py"])
+@pytest.mark.parametrize("script", ["python_client.py", "openai_client.py", "openrouter_client.py"])
 def test_the_official_python_clients_decide(server: RunningServer, tmp_path: Path, script: str) -> None:
     ran = run([str(PYTHON), str(SCRIPTS / script), server.url], tmp_path)
     assert "all is well" in ran.stdout, ran.stdout + ran.stderr
