@@ -54,6 +54,7 @@ def test_plain_json_records_and_requests_are_answered_alike() -> None:
         run.decide(record),
         next(run.decide_many([plain])),
         next(run.decide_many([record])),
+        next(run.decide_many([{"state": record.state, "questions": dict(record.questions)}])),
     ):
         assert same["n"].log_scores.tolist() == first.tolist()
 

@@ -116,12 +116,16 @@ class BadLine(NamedTuple):
 
 
 def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Record:
-    """A record from the members of one JSON object, in any of the three layouts.
+    """A record from the members of one JSON object, in any of the three layouts; a question may also be a question object.
 
     Raises:
         RequestError: names the field at fault.
     """
-    questions: dict[str, Any] = dict(_mapping(payload.get("questions")) or {})
+    given_questions = _mapping(payload.get("questions")) or {}
+    questions: dict[str, Any] = {
+        qid: question.model_dump() if isinstance(question, Noul | Choice | Score) else question
+        for qid, question in given_questions.items()
+    }
     bare = {qid: _without_labels(question) for qid, question in questions.items()}
     asked = {name: payload[name] for name in ("state", "questions") if name in payload}
     request = parse_request({**asked, "questions": bare} if questions else asked)
