@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from forthwith.bundle import load_bundle, packaged_bundles
 from forthwith.cli import (
     calibrate,
     cascade,
@@ -190,6 +191,22 @@ def test_evaluate_writes_numbers_and_a_report_and_report_writes_it_again(
     assert (out / "report.html").read_bytes() == page
     call("report", out, "--out", tmp_path / "board.html")
     assert "first" in (tmp_path / "board.html").read_text()
+
+
+def test_evaluate_says_which_calibration_it_could_have_applied(
+    data: Path, predictions: dict[str, Path], tmp_path: Path
+) -> None:
+    asked = ("evaluate", "--data", data, "--resamples", "100", "--out", tmp_path / "run", "--preds")
+    assert "no calibration was applied\n" in call(*asked, predictions["one"]).output
+    folder = packaged_bundles()["forthwith-135m"]
+    bundle = load_bundle(folder)
+    assert bundle.calibration is not None
+    copied = tmp_path / "default.jsonl"
+    copied.write_bytes(predictions["one"].read_bytes())
+    meta = json.loads(Path(f"{predictions['one']}.meta.json").read_text())
+    meta["fingerprint"]["binding"] = bundle.calibration.binding.model_dump()
+    Path(f"{copied}.meta.json").write_text(json.dumps(meta))
+    assert str(folder / "calibration.json") in call(*asked, copied).output.replace("\n", "")
 
 
 def test_gate_judges_committed_data_once(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def evaluate(
 ) -> None:
     """Accuracy, proper scores, calibration, automation and safety by family and slice; paired differences; a report."""
     from forthwith.evaluation.align import AlignConfig
+    from forthwith.evaluation.calibrate import packaged_calibration
     from forthwith.evaluation.compare import CompareOptions
     from forthwith.evaluation.document import EvaluationOptions, ModelFiles, evaluate_files, write_evaluation
     from forthwith.evaluation.measure import MeasureConfig
@@ -63,6 +64,12 @@ def evaluate(
     write_evaluation(out, evaluation)
     html, _ = write_report(out, title=title)
     _show(evaluation)
+    if calibration is None:
+        own = packaged_calibration(preds)
+        typer.echo(
+            "no calibration was applied" if own is None else f"no calibration was applied; the bundle's own: {own}",
+            err=True,
+        )
     typer.echo(str(html))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forthwith.bundle import check_binding, read_calibration
+from forthwith.bundle import CALIBRATION_NAME, check_binding, load_bundle, packaged_bundles, read_calibration
 from forthwith.calibration import Calibration, FitConfig, QuestionType, fit_calibration
 from forthwith.calibration.scored import QUESTION_TYPES
 from forthwith.errors import ArtifactError
@@ -12,7 +12,7 @@ from forthwith.evaluation.align import AlignConfig, align_files
 from forthwith.evaluation.checkpoint import file_sha256, read_meta
 from forthwith.evaluation.selective import ThresholdConfig, fit_thresholds
 
-__all__ = ["calibrate_files", "calibration_for", "check_data"]
+__all__ = ["calibrate_files", "calibration_for", "check_data", "packaged_calibration"]
 
 
 def calibrate_files(
@@ -74,6 +74,16 @@ def calibration_for(path: str | Path, predictions: str | Path) -> Calibration:
     calibration = read_calibration(path)
     check_binding(calibration, read_meta(predictions).fingerprint.binding, str(path))
     return calibration
+
+
+def packaged_calibration(predictions: str | Path) -> Path | None:
+    """The calibration of the shipped bundle that made the predictions; None where no bundle of the package did."""
+    binding = read_meta(predictions).fingerprint.binding
+    for folder in packaged_bundles().values():
+        bundle = load_bundle(folder)
+        if bundle.calibration is not None and not bundle.calibration.binding.differences(binding):
+            return folder / CALIBRATION_NAME
+    return None
 
 
 def check_data(data: str | Path, predictions: str | Path) -> None:
