@@ -110,8 +110,11 @@ def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_calibration_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="cannot be read as a calibration"):
+    with pytest.raises(ArtifactError, match="cannot be read: No such file"):
         read_calibration(tmp_path / "none.json")
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    with pytest.raises(ArtifactError, match=r"is no calibration: binding: .* found \{'a': 1\}; .*forthwith calibrate"):
+        read_calibration(tmp_path / "other.json")
 
 
 def test_bundles_are_found_by_the_names_of_their_folders(tmp_path: Path) -> None:

@@ -131,12 +131,19 @@ def read_calibration(path: str | Path) -> Calibration:
     """A calibration file.
 
     Raises:
-        ArtifactError: missing or unreadable.
+        ArtifactError: missing or unreadable, or another kind of file; names the field at fault.
     """
     try:
         return Calibration.model_validate_json(Path(path).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ArtifactError(f"{path} cannot be read as a calibration: {error}") from error
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ArtifactError(
+            f"{path} is no calibration: {field}: {first['msg']}, found {first['input']!r:.60};"
+            " name a file that `forthwith calibrate` wrote"
+        ) from error
 
 
 def check_binding(calibration: Calibration, binding: Binding, where: str) -> None:
