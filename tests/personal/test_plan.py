@@ -101,6 +101,7 @@ def test_buried_documents_keep_to_the_budget_and_hold_nothing_that_matters(plan,
         ({"questions_per_state": 9}, "questions_per_state"),
         ({"p_buried": 2}, "p_buried"),
         ({"p_buried": 0.25, "p_brief": 0.8}, "p_brief"),
+        ({"p_buried": 0.25, "p_brief": 0.5, "p_short": 0.3}, "p_short"),
     ],
 )
 def test_an_impossible_setting_names_its_field(wrong, field):
@@ -117,13 +118,13 @@ def test_a_plan_for_another_split_is_refused(kb):
 def test_brief_records_hold_nothing_that_their_questions_do_not_need(kb):
     full = make_plan(kb, PlanConfig("dev", 40, seed=9, p_buried=0.25))
     brief = make_plan(kb, PlanConfig("dev", 40, seed=9, p_buried=0.25, p_brief=0.5))
-    marked = [record for record in brief.records if record.is_brief]
+    marked = [record for record in brief.records if record.extent == "brief"]
     assert len(marked) == 20
     assert not any(record.buried_tokens for record in marked)
     by_index = {record.index: record for record in full.records}
     for record in marked:
         short = draft(record, kb)
-        long = draft(dataclasses.replace(record, is_brief=False), kb)
+        long = draft(dataclasses.replace(record, extent="full"), kb)
         assert [fragment.label for fragment in short.fragments] == [fragment.label for fragment in long.fragments]
         assert {line.line_id for line in short.snapshot.lines()} <= {line.line_id for line in long.snapshot.lines()}
         kept = {line.line_id for line in short.snapshot.lines()}
@@ -136,7 +137,7 @@ def test_a_brief_record_says_no_line_that_must_not_change_the_answer(kb, family)
     config = PlanConfig("dev", 30, seed=4, families=(family,), questions_per_state=1, p_buried=0, p_brief=1)
     found = 0
     for record in make_plan(kb, config).records:
-        long = draft(dataclasses.replace(record, is_brief=False), kb)
+        long = draft(dataclasses.replace(record, extent="full"), kb)
         said = {line.line_id for line in draft(record, kb).snapshot.lines()}
         found += len(long.fragments[0].distractors)
         assert not long.fragments[0].distractors & said

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from forthwith.personal.determinism import seeded_rng
 from forthwith.personal.fragment import DraftRecord, Fragment
+from forthwith.personal.lookups import lookups
 from forthwith.personal.render.rendered import QuestionText, RenderedRecord
-from forthwith.personal.steps import step_questions
+from forthwith.personal.steps import Step, step_questions
 
 __all__ = ["benchmark_record"]
 
@@ -28,6 +31,7 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     if planned.asks_steps:
         for fragment in draft.fragments:
             questions |= step_questions(fragment.family, fragment.steps)
+    questions |= step_questions("lookup", _lookups(draft))
     render = {"model": rendered.renderer, "style_id": rendered.style_id, "wording": rendered.wording}
     if prompt_sha256 is not None:
         render["prompt_sha256"] = prompt_sha256
@@ -45,6 +49,14 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     if features := {qid: _features(fragment) for qid, fragment in fragments.items() if fragment.question.options}:
         meta["option_features"] = features
     return {"id": planned.record_id, "state": rendered.state, "questions": questions, "meta": meta}
+
+
+def _lookups(draft: DraftRecord) -> list[Step]:
+    """Questions about single lines, numbered where several are of one kind."""
+    planned = draft.planned
+    rng = seeded_rng("pd-lookups", planned.split, planned.seed, planned.index)
+    steps = lookups(draft.snapshot, planned.lookups, rng)
+    return [replace(step, name=f"{step.name}{number}") for number, step in enumerate(steps)]
 
 
 def _question(fragment: Fragment, text: QuestionText) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def draft(record: PlannedRecord, kb: KnowledgeBase) -> DraftRecord:
         if fragment is None:
             raise ArtifactError(f"{record.record_id}: {slot.family} cannot be realised as planned; plan again")
         fragments.append(fragment)
-    if record.is_brief:
+    if record.extent == "brief":
         fragments = _without_distractors(fragments)
     snapshot = compose(kb, record, fragments)
     if snapshot is None:
@@ -103,7 +103,7 @@ def compose(kb: KnowledgeBase, record: PlannedRecord, fragments: Sequence[Fragme
     if calendar is None or len({line.date for line in memory}) < len(memory):
         return None
     forbidden = [anchor.text for fragment in fragments for anchor in fragment.forbidden]
-    if not record.is_brief:
+    if record.extent == "full":
         memory += _filler(kb, record, memory, withheld, forbidden)
     rng.shuffle(rules)
     rng.shuffle(contacts)

@@ -21,7 +21,19 @@ from forthwith.personal.snapshot import (
 from forthwith.personal.steps import Step
 from forthwith.personal.vocabulary import Family, RouteOption, Split, Variant
 
-__all__ = ["Anchor", "AnchorKind", "DraftRecord", "Fragment", "PlannedFamily", "PlannedRecord", "QuestionSpec"]
+__all__ = [
+    "Anchor",
+    "AnchorKind",
+    "DraftRecord",
+    "Extent",
+    "Fragment",
+    "PlannedFamily",
+    "PlannedRecord",
+    "QuestionSpec",
+]
+
+Extent = Literal["full", "short", "brief"]
+"""How much a state holds beside what its questions need."""
 
 AnchorKind = Literal["text", "date", "datetime", "hour", "money", "number", "level", "word"]
 """How an anchor may be written: `text` verbatim; the others in any spelling that a reader takes for the same value."""
@@ -163,8 +175,10 @@ class PlannedRecord:
         style_id: the rendering style.
         buried_tokens: budget of unrelated documents to insert (3 characters a token); 0 for none.
         wording_split: whose share of phrasings may be used.
-        is_brief: whether the record holds nothing but what its questions need.
+        extent: what the state holds beside what its questions need: further memories and lines that must not change an answer
+            ("full"), the latter alone ("short"), or nothing ("brief").
         asks_steps: whether it also asks the steps of each question's rule.
+        lookups: how many questions about single lines it also asks, at most.
     """
 
     record_id: str
@@ -177,8 +191,9 @@ class PlannedRecord:
     families: tuple[PlannedFamily, ...]
     buried_tokens: int
     wording_split: Split
-    is_brief: bool = False
+    extent: Extent = "full"
     asks_steps: bool = False
+    lookups: int = 0
 
 
 @dataclass(frozen=True, slots=True)

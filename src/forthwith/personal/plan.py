@@ -26,7 +26,7 @@ from forthwith.personal.determinism import seeded_rng
 from forthwith.personal.families.builders import designs_of
 from forthwith.personal.families.context import Cell, RankTally
 from forthwith.personal.families.option_sets import record_ranks
-from forthwith.personal.fragment import Fragment, PlannedFamily, PlannedRecord
+from forthwith.personal.fragment import Extent, Fragment, PlannedFamily, PlannedRecord
 from forthwith.personal.kb.knowledge import KnowledgeBase, open_kb
 from forthwith.personal.render.styles import style_ids
 from forthwith.personal.vocabulary import FAMILIES, Family, Split
@@ -36,7 +36,7 @@ __all__ = ["CHUNK", "Plan", "PlanConfig", "make_plan"]
 CHUNK = 250
 """Records that are planned together."""
 
-RECIPE = "pd-recipe-4"
+RECIPE = "pd-recipe-5"
 """Changes whenever the same plan would give other records."""
 
 ATTEMPTS = 3
@@ -60,6 +60,8 @@ class PlanConfig:
             must not change the answer, no documents. For training: a rule is learned from fewer tokens.
         families: which families take part.
         asks_steps: ask the steps of each rule, too; for training records alone.
+        p_short: share of the records without further memories and documents, but with the lines that must not change an answer.
+        lookups: questions about single lines, at most so many a record; for training records alone.
     """
 
     split: Split
@@ -71,6 +73,8 @@ class PlanConfig:
     families: tuple[Family, ...] = FAMILIES
     p_brief: float = 0.0
     asks_steps: bool = False
+    p_short: float = 0.0
+    lookups: int = 0
 
     def __post_init__(self) -> None:
         if self.states < 1:
@@ -91,12 +95,24 @@ class PlanConfig:
             raise ConfigError(
                 f"the split is {self.split!r}; the steps of a rule are asked in training alone", "asks_steps"
             )
-        if not 0 <= self.p_brief <= 1 - self.p_buried:
+        if self.lookups < 0 or (self.lookups and self.split != "train"):
             raise ConfigError(
-                f"p_brief is {self.p_brief}; brief records hold no documents, so it lies in 0..{1 - self.p_buried:g},"
-                " what p_buried leaves",
-                "p_brief",
+                f"lookups is {self.lookups} for the split {self.split!r}; it is 0 or more, and lines are asked about in training"
+                " alone",
+                "lookups",
             )
+        self._check_shares()
+
+    def _check_shares(self) -> None:
+        left = 1 - self.p_buried
+        for name, share in (("p_brief", self.p_brief), ("p_short", self.p_short)):
+            if not 0 <= share <= left + 1e-9:
+                raise ConfigError(
+                    f"{name} is {share}; brief and short records hold no documents, so it lies in 0..{left:g}, what"
+                    f" {'p_buried leaves' if name == 'p_brief' else 'p_buried and p_brief leave'}",
+                    name,
+                )
+            left -= share
 
 
 @dataclass(frozen=True)
@@ -156,7 +172,7 @@ def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> l
     slots = {family: iter(_slots(config, family, designs[family], count)) for family, count in counts.items()}
     styles = _styles(config)
     buried = _buried(config)
-    brief = _brief(config, buried)
+    extents = _extents(config, buried)
     return [
         PlannedRecord(
             record_id=f"pd/{config.split}/{config.seed}/{index}",
@@ -169,8 +185,9 @@ def _outlines(config: PlanConfig, designs: Mapping[Family, Sequence[Cell]]) -> l
             families=tuple(next(slots[family]) for family in row),
             buried_tokens=buried[index],
             wording_split=config.split,
-            is_brief=index in brief,
+            extent=extents[index],
             asks_steps=config.asks_steps,
+            lookups=config.lookups,
         )
         for index, row in enumerate(families)
     ]
@@ -229,10 +246,14 @@ def _buried(config: PlanConfig) -> list[int]:
     return [rng.randint(1_000, 6_000) if index in chosen else 0 for index in range(config.states)]
 
 
-def _brief(config: PlanConfig, buried: Sequence[int]) -> set[int]:
+def _extents(config: PlanConfig, buried: Sequence[int]) -> list[Extent]:
+    """Which records are brief and which short; those with documents are neither."""
     rng = seeded_rng("pd-brief", config.split, config.seed)
     free = [index for index, budget in enumerate(buried) if budget == 0]
-    return set(rng.sample(free, k=min(len(free), round(config.p_brief * config.states))))
+    brief = set(rng.sample(free, k=min(len(free), round(config.p_brief * config.states))))
+    rest = [index for index in free if index not in brief]
+    short = set(rng.sample(rest, k=min(len(rest), round(config.p_short * config.states))))
+    return ["brief" if index in brief else "short" if index in short else "full" for index in range(config.states)]
 
 
 def _pools(kb: KnowledgeBase, config: PlanConfig, chunks: int) -> list[list[str]]:

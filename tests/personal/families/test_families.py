@@ -89,6 +89,23 @@ def test_forgotten_facts_are_shown_only_where_they_decide(drafts, kb):
         assert shown & forgotten <= needed
 
 
+def test_whether_a_note_is_still_there_tells_nothing_of_forgetting(kb):
+    plan = make_plan(
+        kb, PlanConfig("dev", 300, 77, families=("forgotten_violation",), questions_per_state=1, p_buried=0)
+    )
+    shown = {"true": [], "false": []}
+    for item in (draft(record, kb) for record in plan.records):
+        (fragment,) = item.fragments
+        use = fragment.pending.body
+        if fragment.scenario in ("item", "note", "reallowed"):
+            notes = item.snapshot.memory
+            shown[fragment.label].append(any(use.item_name == it.item_name or use.note_date == it.date for it in notes))
+    share = {label: sum(values) / len(values) for label, values in shown.items()}
+    assert min(len(values) for values in shown.values()) > 70
+    assert 0.35 < share["true"] < 0.65
+    assert abs(share["true"] - share["false"]) < 0.15
+
+
 def test_purchases_follow_the_limit_in_force_by_hand(by_family):
     for item, fragment in by_family["needs_approval"]:
         if fragment.scenario not in ("purchase", "boundary") or fragment.variant == "removed":

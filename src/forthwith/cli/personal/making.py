@@ -32,6 +32,13 @@ def plan(
     asks_steps: Annotated[  # noqa: FBT002
         bool, typer.Option("--ask-steps", help="Ask the steps of each rule as questions, too (for training).")
     ] = False,
+    p_short: Annotated[
+        float, typer.Option(help="Share of records without further memories and documents (for training).")
+    ] = 0.0,
+    lookups: Annotated[
+        int,
+        typer.Option(min=0, help="Also ask what single lines say, at most so many questions a record (for training)."),
+    ] = 0,
     processes: Processes = 1,
 ) -> None:
     """Decide everything about every record before anything is written: user, questions, answers' places, style, seed."""
@@ -56,6 +63,8 @@ def plan(
         p_buried=p_buried,
         p_brief=p_brief,
         asks_steps=asks_steps,
+        p_short=p_short,
+        lookups=lookups,
         families=cast("tuple[Family, ...]", tuple(family or FAMILIES)),
     )
     made = make_plan(open_kb(kb, name), config, processes=processes, show_progress=True)

@@ -124,7 +124,7 @@ def _item_case(ctx: FamilyContext) -> _Case | None:
         return None  # the day of the note must tell which note it is
     request = ForgetRequest(f"forget:{fact.fact_id}", forget.date, fact.item_name, fact.date)
     if ctx.slot.variant == "removed":
-        return _Case(_use(ctx, fact), (), shown=(fact,))
+        return _case(ctx, _use(ctx, fact), (), fact)
     match ctx.slot.scenario:
         case "reallowed":
             return _reallowed(ctx, fact, request)
@@ -132,6 +132,12 @@ def _item_case(ctx: FamilyContext) -> _Case | None:
             return _near(ctx, fact, request)
         case _:
             return _plain(ctx, fact, request)
+
+
+def _case(ctx: FamilyContext, use: MemoryUse, terms: tuple[ForgetLine, ...], *facts: Fact) -> _Case:
+    """Each fact stands among the memories or does not, by a coin: an agent may have erased it, and that tells no label."""
+    shown = tuple(fact for fact in facts if ctx.rng.random() < 0.5)
+    return _Case(use, terms, shown=shown, withheld=tuple(fact for fact in facts if fact not in shown))
 
 
 def _use(ctx: FamilyContext, fact: Fact) -> MemoryUse:
@@ -142,13 +148,13 @@ def _use(ctx: FamilyContext, fact: Fact) -> MemoryUse:
 
 def _plain(ctx: FamilyContext, fact: Fact, request: ForgetRequest) -> _Case | None:
     if ctx.slot.label == "true":
-        return _Case(_use(ctx, fact), (request,), withheld=(fact,))
+        return _case(ctx, _use(ctx, fact), (request,), fact)
     others = [other for other in ctx.open_facts() if other.item_name != fact.item_name]
     alike = [other for other in others if other.category == fact.category] or others
     if not alike:
         return None
     other = ctx.rng.choice(alike)
-    return _Case(_use(ctx, other), (request,), shown=(other,), withheld=(fact,))
+    return _case(ctx, _use(ctx, other), (request,), other, fact)
 
 
 def _reallowed(ctx: FamilyContext, fact: Fact, request: ForgetRequest) -> _Case | None:
@@ -158,12 +164,12 @@ def _reallowed(ctx: FamilyContext, fact: Fact, request: ForgetRequest) -> _Case 
         return None
     lift = Repermission(f"allow:{fact.fact_id}", allowed, fact.item_name, fact.date)
     if ctx.slot.label == "false":
-        return _Case(_use(ctx, fact), (request, lift), shown=(fact,))
+        return _case(ctx, _use(ctx, fact), (request, lift), fact)
     again = ctx.day_after(allowed)
     if again is None:
         return None
     last = ForgetRequest(f"forget-again:{fact.fact_id}", again, fact.item_name, fact.date)
-    return _Case(_use(ctx, fact), (request, lift, last), withheld=(fact,))
+    return _case(ctx, _use(ctx, fact), (request, lift, last), fact)
 
 
 def _near(ctx: FamilyContext, fact: Fact, request: ForgetRequest) -> _Case | None:

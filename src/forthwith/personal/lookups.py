@@ -1,0 +1,283 @@
+"""What single lines of a state say, as questions of their own: the lookups that every rule begins with.
+
+They are asked in training records alone, where a plan says so (`lookups`). A rule is applied to what was found among lines that
+look alike (which mark means what, whose note is whose, what a short name stands for); a small model learns to find from
+many such questions about one state sooner than from one label a state.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from forthwith.personal.lines import (
+    Clearance,
+    ConnectedServices,
+    EntityNote,
+    FactMarking,
+    ForgetLine,
+    ForgetRequest,
+    PriorityCode,
+    QuietHours,
+    RoutingRule,
+    ServiceChange,
+    SpendLimit,
+    TypeCap,
+    UrgencyScale,
+    VipList,
+)
+from forthwith.personal.rules import Dated, connected_services, in_force, in_quiet_hours
+from forthwith.personal.snapshot import Snapshot
+from forthwith.personal.steps import Step, one_of, yes_no
+from forthwith.personal.vocabulary import (
+    ENTITY_KINDS,
+    NOTIFY_LEVELS,
+    PRIVACY_LEVELS,
+    RECIPIENT_TYPES,
+    SERVICE_OF_ENTITY,
+    SERVICES,
+    URGENCIES,
+    EntityKind,
+    Service,
+)
+
+__all__ = ["lookups"]
+
+_VIEWS = ("likes", "dislikes", "mixed")
+_USER = "the user"
+K = TypeVar("K")
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+def lookups(snapshot: Snapshot, count: int, rng: random.Random) -> tuple[Step, ...]:
+    """Up to `count` questions about lines of the state, each answered by the lines alone.
+
+    Kinds of lines come up evenly: one question of each kind in turn, so that many memories do not drown one limit.
+
+    Args:
+        snapshot: the state.
+        count: how many questions, at least 0.
+        rng: decides which.
+    """
+    pools = [[step for step in kind(snapshot, rng) if len(step.options) != 1] for kind in _KINDS]
+    for pool in pools:
+        rng.shuffle(pool)
+    rng.shuffle(pools)
+    chosen: list[Step] = []
+    while len(chosen) < count and any(pools):
+        for pool in pools:
+            if pool and len(chosen) < count:
+                chosen.append(pool.pop())
+    return tuple(chosen)
+
+
+def _names(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """What a short name stands for, and which name stands for a thing."""
+    notes = [line for line in snapshot.notes if isinstance(line, EntityNote) and line.owner is None]
+    alone = [note for note in notes if sum(other.name == note.name for other in notes) == 1]
+    for note in alone:
+        yield one_of("name_kind", f"What kind of thing does {note.name} stand for?", ENTITY_KINDS, note.entity_kind)
+        things = _few({other.refers_to for other in notes}, note.refers_to, rng)
+        if len(things) > 1:
+            yield one_of("name_thing", f"What is meant by {note.name}?", things, note.refers_to)
+
+
+def _marks(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """What a priority mark means, and which mark has a meaning."""
+    codes = [line for line in snapshot.rules if isinstance(line, PriorityCode) and line.owner is None]
+    for line in codes:
+        words = rng.choice(("Which urgency does the mark {} stand for?", "{} is a mark: of which urgency?"))
+        yield one_of("mark", words.format(line.code), URGENCIES, line.urgency)
+        alike = [other.code for other in codes if other.event == line.event]
+        if len(alike) > 1:
+            yield one_of("mark_of", f"Which mark stands for {line.urgency} urgency?", sorted(alike), line.code)
+
+
+def _scales(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Where an urgency begins."""
+    for line in snapshot.rules:
+        if not isinstance(line, UrgencyScale) or line.owner is not None:
+            continue
+        bounds = {"low": line.low, "medium": line.medium, "high": line.high}
+        for level, bound in bounds.items():
+            numbers = sorted({str(value) for value in bounds.values()}, key=int)
+            ask = f"From which number of {line.unit} on is a {_said(line.event)} of {level} urgency?"
+            yield one_of("bound", ask, numbers, str(bound))
+        number = rng.randint(1, 100)
+        level = URGENCIES[sum(number >= bound for bound in bounds.values())]
+        ask = f"How urgent would a {_said(line.event)} of {number} {line.unit} be?"
+        yield one_of("bound_urgency", ask, URGENCIES, level)
+
+
+def _markings(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """How private a fact is today."""
+    own = [line for line in snapshot.rules if isinstance(line, FactMarking) and line.owner is None]
+    for item, level in _today(snapshot, own, lambda line: line.item_name, lambda line: line.level):
+        words = rng.choice(("How private is what is known about {} today?", "Which privacy level does {} have today?"))
+        yield one_of("marking", words.format(item), PRIVACY_LEVELS, level)
+
+
+def _clearances(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """What somebody of a kind may hear today."""
+    own = [line for line in snapshot.rules if isinstance(line, Clearance) and line.owner is None]
+    for kind, level in _today(snapshot, own, lambda line: line.recipient_type, lambda line: line.level):
+        words = rng.choice(
+            ("Up to which level may a recipient of the kind {} be told today?", "What may {} hear at most?")
+        )
+        yield one_of("clearance", words.format(_said(kind)), PRIVACY_LEVELS, level)
+
+
+def _contacts(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Who somebody is to the user."""
+    for line in snapshot.contacts:
+        words = rng.choice(("Who is {} to the user?", "How is the user related to {}?"))
+        yield one_of("contact", words.format(line.name), RECIPIENT_TYPES, line.relationship)
+
+
+def _always_through(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Whether a contact always gets through."""
+    for line in snapshot.rules:
+        if isinstance(line, VipList) and line.owner is None:
+            others = [contact.name for contact in snapshot.contacts if contact.name not in line.names]
+            for name in (*rng.sample(line.names, k=min(1, len(line.names))), *others[:1]):
+                yield yes_no("vip", f"Do messages of {name} always get through?", name in line.names)
+
+
+def _caps(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """How strongly a kind of event may reach the user today."""
+    own = [line for line in snapshot.rules if isinstance(line, TypeCap) and line.owner is None]
+    for event, level in _today(snapshot, own, lambda line: line.event, lambda line: line.level):
+        words = rng.choice(
+            ("How strongly may a {} reach the user at most today?", "Which level caps every {} as of today?")
+        )
+        yield one_of("cap", words.format(_said(event)), NOTIFY_LEVELS, level)
+
+
+def _quiet(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Whether an hour is quiet today."""
+    own = [line for line in snapshot.rules if isinstance(line, QuietHours) and line.owner is None]
+    held = in_force([Dated((line.start, line.end), line.since) for line in own], snapshot.now.date())
+    if held is not None:
+        start, end = held
+        hour = rng.randrange(24)
+        ask = f"Is {hour:02}:30 within the quiet hours that hold today?"
+        yield yes_no("quiet", ask, in_quiet_hours(hour, start, end))
+
+
+def _limits(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Which amount has to be asked about today."""
+    lines = [line for line in snapshot.rules if isinstance(line, SpendLimit)]
+    held = in_force([Dated(line.amount, line.since) for line in lines if line.owner is None], snapshot.now.date())
+    if held is None:
+        return
+    amounts = {line.amount for line in lines} | {held + step for step in rng.sample((-20, -10, 10, 20, 30), k=2)}
+    shown = [f"${amount}" for amount in sorted(amounts) if amount > 0]
+    yield one_of("limit", "Above which amount does the user have to be asked today?", shown, f"${held}")
+    cents = round(100 * held * rng.choice((0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.6))) + rng.choice((-1, 0, 0, 1, 37))
+    price = f"${cents // 100}.{cents % 100:02}"
+    ask = rng.choice(("Would a purchase of {} need the user's approval?", "Is {} more than the user's limit?"))
+    yield yes_no("over", ask.format(price), cents > 100 * held)
+
+
+def _services(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Which services are connected today, and which takes care of what."""
+    listed = [line for line in snapshot.rules if isinstance(line, ConnectedServices) and line.owner is None]
+    if not listed:
+        return
+    changes = [line for line in snapshot.rules if isinstance(line, ServiceChange) and line.owner is None]
+    dated: list[tuple[dt.date, Service, bool]] = [(line.date, line.service, line.connected) for line in changes]
+    connected = connected_services(listed[0].services, dated, snapshot.now.date())
+    for service in SERVICES:
+        yield yes_no("connected", f"Is {service} connected today?", service in connected)
+    detours = [line for line in snapshot.rules if isinstance(line, RoutingRule) and line.owner is None]
+    held = dict(_today(snapshot, detours, lambda line: line.entity_kind, lambda line: line.service))
+    usual: EntityKind = rng.choice([kind for kind in SERVICE_OF_ENTITY if kind not in held])
+    for kind, service in (*held.items(), (usual, SERVICE_OF_ENTITY[usual])):
+        yield one_of("service", f"Which service does the user want for a {kind}?", SERVICES, service)
+
+
+def _owners(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Whose taste a note tells."""
+    people = {line.name for line in snapshot.contacts} | {line.owner for line in snapshot.memory if line.owner}
+    foreign = [line for line in snapshot.memory if line.owner is not None]
+    own = [line for line in snapshot.memory if line.owner is None]
+    for line in (*foreign, *rng.sample(own, k=min(len(own), 1 + len(foreign)))):
+        owner = line.owner or _USER
+        yield one_of(
+            "owner", f"Whose taste does the note of {line.date} tell?", _few({_USER, *people}, owner, rng), owner
+        )
+
+
+def _memories(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """What a remembered note is about and how the thing was found; asked by day and by name."""
+    for line in snapshot.memory:
+        match rng.randrange(4):
+            case 0:
+                yield one_of("view", f"What was thought of {line.item_name} on {line.date}?", _VIEWS, line.polarity)
+            case 1:
+                names = _few({other.item_name for other in snapshot.memory}, line.item_name, rng)
+                yield one_of("subject", f"What is the note of {line.date} about?", names, line.item_name)
+            case 2:
+                categories = _few({other.category for other in snapshot.memory}, line.category, rng)
+                ask = f"Of which kind is what the note of {line.date} is about?"
+                yield one_of("category", ask, categories, line.category)
+            case _:
+                days = _few({str(other.date) for other in snapshot.memory}, str(line.date), rng)
+                yield one_of("day", f"On which day was {line.item_name} noted?", days, str(line.date))
+
+
+def _forgotten(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Whether there was a request to forget something, and whether it holds."""
+    own = [line for line in snapshot.forget_requests if line.owner is None and line.date <= snapshot.now.date()]
+    for item in sorted({line.item_name for line in own if line.item_name is not None}):
+        yield yes_no("forgotten", f"As of today, is {item} to be forgotten?", _is_forgotten(own, item))
+    named = {line.item_name for line in snapshot.forget_requests}
+    others = [line.item_name for line in snapshot.memory if line.item_name not in named]
+    if own and others:
+        yield yes_no("forgotten", f"As of today, is {rng.choice(others)} to be forgotten?", is_true=False)
+
+
+def _is_forgotten(lines: Sequence[ForgetLine], item: str) -> bool:
+    latest = max((line for line in lines if line.item_name == item), key=lambda line: line.date)
+    return isinstance(latest, ForgetRequest)
+
+
+def _calendar(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """When an entry begins."""
+    starts = {f"{line.start:%Y-%m-%d %H:%M}" for line in snapshot.calendar}
+    for line in snapshot.calendar:
+        start = f"{line.start:%Y-%m-%d %H:%M}"
+        near = {f"{line.start + dt.timedelta(hours=step):%Y-%m-%d %H:%M}" for step in rng.sample((-2, -1, 1, 2), k=2)}
+        yield one_of("begins", f"When does {line.title} begin?", _few(starts | near, start, rng), start)
+
+
+_KINDS: tuple[Callable[[Snapshot, random.Random], Iterator[Step]], ...] = (
+    _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _limits, _services, _owners,
+    _memories, _forgotten, _calendar,
+)  # fmt: skip
+
+
+def _today(
+    snapshot: Snapshot, lines: Sequence[T], key: Callable[[T], K], value: Callable[[T], V]
+) -> Iterator[tuple[K, V]]:
+    """Each key with its value in force today; lines have a `since`."""
+    for name in dict.fromkeys(key(line) for line in lines):
+        terms = [Dated(value(line), getattr(line, "since", None)) for line in lines if key(line) == name]
+        held = in_force(terms, snapshot.now.date())
+        if held is not None:
+            yield name, held
+
+
+def _few(pool: set[str], answer: str, rng: random.Random, most: int = 4) -> list[str]:
+    """The answer among up to `most` - 1 others, in random order."""
+    others = sorted(pool - {answer})
+    chosen = [answer, *rng.sample(others, k=min(len(others), most - 1))]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")
