@@ -152,7 +152,7 @@ class Data(_Section):
     """How sources mix.
 
     Attributes:
-        task_weights: loss weight by task (or by `prefix*`); 1 for those not named.
+        task_weights: loss weight by task (or by `prefix*`); 1 for those not named. Families of questions can be named, too.
         balance: 0 weights every question alike; 1 every task alike; between, tasks by size to the power 1 - balance.
         general_share: share of general rows (`--general`) in an epoch; 0 for none.
     """

@@ -56,7 +56,7 @@ class Planner:
         if self.augmentation is not None and not self.augmentation.is_off:
             draw = stream(self.seed, "augmentation", epoch, record.id)
             record, none_right = augmented(record, self.augmentation, draw, self.pool)
-        weights = dict.fromkeys(record.questions, weight)
+        weights = {name: self.weights.get(record.families.get(name, ""), weight) for name in record.questions}
         linked: tuple[LinkedQuestions, ...] = ()
         if self.asks_siblings and not none_right:
             record, linked = with_siblings(record, f"{self.seed}/{epoch}", supervise=self.supervises_siblings)
@@ -72,15 +72,23 @@ def task_of(record: Record) -> str:
 
 
 def task_weights(records: Sequence[Record], data: Data) -> dict[str, float]:
-    """Loss weight of each task: the balance by size, times the weight given by name or by `prefix*`; mean 1 over records."""
+    """Loss weight of each task: the balance by size, times the weight given by name or by `prefix*`; mean 1 over records.
+
+    A family of questions that is no task of its own (the steps beside a rule) has an entry where it is named itself; its
+    questions then weigh that much, whatever the record's task weighs.
+    """
     counts = Counter(task_of(record) for record in records)
-    raw = {task: _named_weight(task, data) * count**-data.balance for task, count in counts.items()}
+    raw = {task: _named_weight(task, data, 1.0) * count**-data.balance for task, count in counts.items()}
     mean = sum(raw[task] * count for task, count in counts.items()) / max(1, sum(counts.values()))
+    if data.task_weights:
+        families = {family for record in records for family in record.families.values()} - raw.keys()
+        named = {family: _named_weight(family, data, -1.0) for family in families}
+        raw |= {family: value for family, value in named.items() if value >= 0}
     return {task: value / mean for task, value in raw.items()} if mean > 0 else raw
 
 
-def _named_weight(task: str, data: Data) -> float:
+def _named_weight(task: str, data: Data, otherwise: float) -> float:
     if task in data.task_weights:
         return data.task_weights[task]
     prefixes = [name for name in data.task_weights if name.endswith("*") and task.startswith(name[:-1])]
-    return data.task_weights[max(prefixes, key=len)] if prefixes else 1.0
+    return data.task_weights[max(prefixes, key=len)] if prefixes else otherwise
