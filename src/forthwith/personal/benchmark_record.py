@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from forthwith.personal.determinism import seeded_rng
@@ -51,12 +50,10 @@ def benchmark_record(draft: DraftRecord, rendered: RenderedRecord, prompt_sha256
     return {"id": planned.record_id, "state": rendered.state, "questions": questions, "meta": meta}
 
 
-def _lookups(draft: DraftRecord) -> list[Step]:
-    """Questions about single lines, numbered where several are of one kind."""
+def _lookups(draft: DraftRecord) -> tuple[Step, ...]:
     planned = draft.planned
     rng = seeded_rng("pd-lookups", planned.split, planned.seed, planned.index)
-    steps = lookups(draft.snapshot, planned.lookups, rng)
-    return [replace(step, name=f"{step.name}{number}") for number, step in enumerate(steps)]
+    return lookups(draft.snapshot, planned.lookups, rng)
 
 
 def _question(fragment: Fragment, text: QuestionText) -> dict[str, Any]:

@@ -6,8 +6,10 @@ is told which limit is in force, who is a contact and when quiet hours are learn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 __all__ = ["Step", "one_of", "step_questions", "yes_no"]
@@ -40,9 +42,15 @@ def one_of(name: str, ask: str, options: Sequence[str], answer: str) -> Step:
     return Step(name, ask, _words(answer), tuple(_words(option) for option in options))
 
 
-def step_questions(family: str, steps: Iterable[Step]) -> dict[str, dict[str, Any]]:
-    """Question id to question with label, as records hold them."""
-    return {f"{family}.{step.name}": _payload(step) | {"src": f"pd/{family}.{step.name}"} for step in steps}
+def step_questions(family: str, steps: Sequence[Step]) -> dict[str, dict[str, Any]]:
+    """Question id to question with label, as records hold them; several of one name are numbered."""
+    counts = Counter(step.name for step in steps)
+    numbers = {name: count(1) for name, total in counts.items() if total > 1}
+    return {
+        f"{family}.{step.name}{next(numbers[step.name]) if step.name in numbers else ''}": _payload(step)
+        | {"src": f"pd/{family}.{step.name}"}
+        for step in steps
+    }
 
 
 def _payload(step: Step) -> dict[str, Any]:
