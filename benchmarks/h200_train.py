@@ -115,6 +115,8 @@ def run(
     trainer = Trainer(config, prepared, TrainingData(train), report=report, max_seconds=arguments.seconds, log_every=10)
     progress = trainer.run() if train else trainer.progress
     log.close()
+    if arguments.save_adapter:  # first of all: what took long must not be lost with what follows
+        save_parts(trainer, out, f"{recipe}-{seed}")
     seen = {task_of(record) for record in train}
     began = time.perf_counter()
     answers: dict[str, list[ScoredAnswer]] = {}
@@ -146,8 +148,6 @@ def run(
                 f"    {family:44s} {one['questions']:6d}  accuracy {one['accuracy']:.4f}  nll {one['nll']:.4f}  ece {one['ece']:.4f}"
             )
     save_answers(out / f"{recipe}-{seed}.npz", answers)
-    if arguments.save_adapter:
-        save_parts(trainer, out, f"{recipe}-{seed}")
 
 
 def configured(recipe: str, seed: int, arguments: argparse.Namespace) -> tuple[TrainingConfig, list[str]]:
