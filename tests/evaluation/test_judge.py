@@ -108,6 +108,21 @@ def test_what_was_not_committed_is_refused_before_the_shot_is_used(files: GateFi
     assert not commitment.with_name("commitment.json.used").exists()
 
 
+@pytest.mark.parametrize(
+    ("check", "lack"),
+    [('kind = "coverage"\nabove_baseline_by = 0.0', "thresholds"), ('kind = "guard"\nat_least = 0.0', "guard set")],
+)
+def test_what_a_check_lacks_is_said_before_the_shot_is_used(
+    files: GateFiles, tmp_path: Path, check: str, lack: str
+) -> None:
+    spec, commitment = gate(tmp_path, one_shot=True), tmp_path / "commitment.json"
+    spec.write_text(f'{spec.read_text()}\n[[checks]]\nname = "more"\n{check}\n')
+    write_commitment(commit({"data": files.data}, created=NOW, gate=spec), commitment)
+    with pytest.raises(ConfigError, match=lack):
+        judge_files(spec, files, when=NOW, commitment=commitment)
+    assert not commitment.with_name("commitment.json.used").exists()
+
+
 def test_shipped_gates_go_by_name(tmp_path: Path) -> None:
     assert gate_path("pev").name == "pev.toml"
     assert gate_path(gate(tmp_path)) == tmp_path / "gate.toml"

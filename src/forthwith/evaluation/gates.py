@@ -178,6 +178,27 @@ def run_gate(
     )
 
 
+def check_inputs(spec: GateSpec, *, has_thresholds: bool, has_guard: bool) -> None:
+    """Whether the gate's checks have what they need; to be asked before a one-shot gate is used up.
+
+    Raises:
+        ConfigError: a guard check without guard answers, or a coverage check without thresholds of both.
+    """
+    for check in spec.checks:
+        if isinstance(check, CoverageCheck) and not has_thresholds:
+            raise _lacks_thresholds(check)
+        if isinstance(check, GuardCheck) and not has_guard:
+            raise _lacks_guard(check)
+
+
+def _lacks_thresholds(check: CoverageCheck) -> ConfigError:
+    return ConfigError(f"check {check.name!r} needs both predictors' thresholds; calibrate both", "thresholds")
+
+
+def _lacks_guard(check: GuardCheck) -> ConfigError:
+    return ConfigError(f"check {check.name!r} needs predictions on a guard set; give both predictors'", "guard")
+
+
 class _Evidence:
     """Everything the checks look at, computed once."""
 
@@ -214,9 +235,7 @@ def _judge(check: Check, evidence: _Evidence, slack: float) -> CheckResult:
         case CoverageCheck():
             baseline, candidate = evidence.coverage
             if baseline is None or candidate is None:
-                raise ConfigError(
-                    f"check {check.name!r} needs both predictors' thresholds; calibrate both", "thresholds"
-                )
+                raise _lacks_thresholds(check)
             found, passed = candidate - baseline, candidate - baseline > check.above_baseline_by + slack
             asked = f"macro coverage above the baseline's by more than {check.above_baseline_by:g}"
     return CheckResult(name=check.name, kind=check.kind, passed=passed, found=found, asked=asked)
@@ -237,7 +256,7 @@ def _judge_families(check: FamiliesCheck, evidence: _Evidence, slack: float) -> 
 
 def _judge_guard(check: GuardCheck, evidence: _Evidence, slack: float) -> CheckResult:
     if evidence.guard is None:
-        raise ConfigError(f"check {check.name!r} needs predictions on a guard set; give both predictors'", "guard")
+        raise _lacks_guard(check)
     macro = evidence.guard.macro
     limits = [("difference", macro.difference, check.at_least), ("lower end", macro.low, check.low_at_least)]
     asked = [(what, value, limit) for what, value, limit in limits if limit is not None]

@@ -13,7 +13,7 @@ from forthwith.evaluation.calibrate import calibration_for, check_data
 from forthwith.evaluation.commitment import check_commitment, mark_used, read_commitment
 from forthwith.evaluation.document import ModelFiles
 from forthwith.evaluation.gate_spec import GateSpec, read_gate
-from forthwith.evaluation.gates import GateInput, GateReport, gate_input, run_gate
+from forthwith.evaluation.gates import GateInput, GateReport, check_inputs, gate_input, run_gate
 from forthwith.evaluation.measure import MeasureConfig
 
 __all__ = ["GateFiles", "gate_path", "judge_files"]
@@ -80,6 +80,8 @@ def judge_files(
     for part in (files, guard):
         if part is not None:
             _check_models(part)
+    calibrated = [_has_thresholds(model) for model in (files.candidate, files.baseline)]
+    check_inputs(checks, has_thresholds=all(calibrated), has_guard=guard is not None)
     if commitment is not None:
         _open_once(checks, spec, files, guard, commitment, when)
     config = align or AlignConfig(is_sealed=commitment is not None)
@@ -94,6 +96,12 @@ def _check_models(files: GateFiles) -> None:
         check_data(files.data, model.predictions)
         if model.calibration is not None:
             calibration_for(model.calibration, model.predictions)
+
+
+def _has_thresholds(model: ModelFiles) -> bool:
+    return (
+        model.calibration is not None and calibration_for(model.calibration, model.predictions).thresholds is not None
+    )
 
 
 def _open_once(
