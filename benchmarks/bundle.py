@@ -1,10 +1,11 @@
 r"""Put a trained adapter, its calibration and its card together into a bundle that ships with the package.
 
-    python benchmarks/bundle.py --adapter FOLDER --calibration FILE --card FILE --name forthwith-135m --version 0.2.0 \
-        --trained-on FILE… --provenance FILE --out src/forthwith/bundles/forthwith-135m
+    python benchmarks/bundle.py --adapter FOLDER --calibration FILE --card FILE --name forthwith-135m-personal --version 0.3.0 \
+        --trained-on FILE… --provenance FILE --out src/forthwith/bundles/forthwith-135m-personal
 
-The adapter folder holds `adapter_config.json` and `adapter_model.safetensors`; `--trained-on` names the training records, whose states
-are noted as hashes, so that nobody calibrates on them. Of the calibration, families that ask always are not listed: unlisted ones do, too.
+The adapter folder holds `adapter_config.json` and `adapter_model.safetensors`; `--trained-on` names the training records (or the
+`trained_states.bin` of a bundle), whose states are noted as hashes, so that nobody calibrates on them. Of the calibration, families that
+ask always are not listed: unlisted ones do, too.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ def main() -> None:
     parser.add_argument("--card", type=Path, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--version", required=True)
-    parser.add_argument("--trained-on", type=Path, nargs="*", default=[], help="files of training records")
+    parser.add_argument(
+        "--trained-on", type=Path, nargs="*", default=[], help="files of training records, or lists of them (.bin)"
+    )
     parser.add_argument("--provenance", type=Path, required=True, help="JSON object: how the adapter was made")
     parser.add_argument("--out", type=Path, required=True, help="replaced")
     arguments = parser.parse_args()
 
     model = Model.load(BASE, readout="branch", adapter=str(arguments.adapter), device="cpu")
-    states = TrainedStates.of(records(arguments.trained_on))
+    states = trained_states(arguments.trained_on)
     card = arguments.card.read_text(encoding="utf-8")
     provenance = json.loads(arguments.provenance.read_text(encoding="utf-8"))
     calibration = without_idle_families(read_calibration(arguments.calibration))
@@ -66,6 +69,14 @@ def main() -> None:
     )
     size = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
     print(f"{bundle.manifest.bundle_id}: {size:,} bytes, {len(states):,} training states")
+
+
+def trained_states(paths: list[Path]) -> TrainedStates:
+    lists = [path for path in paths if path.suffix == ".bin"]
+    states = TrainedStates.of(records([path for path in paths if path not in lists]))
+    for path in lists:
+        states |= TrainedStates.read(path)
+    return states
 
 
 def records(paths: list[Path]) -> Iterator[Record]:

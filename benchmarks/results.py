@@ -1,13 +1,14 @@
 """The stored results of a release, and the tables and pictures that are made from them.
 
     python benchmarks/results.py public --answers RECIPE-SEED.npz --calibration FILE --left-out NAMES.txt --command TEXT
-    python benchmarks/results.py personal --evaluation DIR --data FILE --preds FILE --baseline FILE --command TEXT
+    python benchmarks/results.py paired --first FILE… --second FILE… --left-out NAMES.txt   # prints: mean of runs against mean of runs
+    python benchmarks/results.py personal --evaluation DIR --data FILE --preds FILE --baseline FILE --label-baseline FILE --command TEXT
     python benchmarks/results.py write      # tables in the documents, pictures in docs/images
     python benchmarks/results.py check      # exit 1 where a document differs from the stored results
 
 `public` reads the answers that `benchmarks/h200_train.py` keeps; `personal` what `forthwith evaluate` wrote for TEST with the untrained
-base beside it. Both write one JSON file under docs/results. A document's tables stand between `<!-- results:NAME -->` and
-`<!-- /results -->`.
+base beside it. Both write one JSON file under docs/results; `forthwith gate` writes hidden-gate.json there. A document's tables stand
+between `<!-- results:NAME -->` and `<!-- /results -->`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from forthwith.schema import Record, iter_records
 
 ROOT = Path(__file__).resolve().parents[1]
 STORE = ROOT / "docs" / "results"
-DOCUMENTS = (ROOT / "docs" / "results.md", ROOT / "src" / "forthwith" / "bundles" / "forthwith-135m" / "card.md")
+DOCUMENTS = (ROOT / "docs" / "results.md", *sorted((ROOT / "src" / "forthwith" / "bundles").glob("*/card.md")))
 BLOCKED = (
     "ag_news",
     "amazon_alexa",
@@ -72,7 +73,7 @@ def public(arguments: argparse.Namespace) -> None:
     answers = list(read_answers(arguments.answers))
     left_out = set(arguments.left_out.read_text(encoding="utf-8").split())
     temperature = read_calibration(arguments.calibration).temperature
-    own = {answer.task for answer in answers if "/" not in answer.task or answer.task.startswith("toolace/")}
+    own = {answer.task for answer in answers if is_public(answer.task)}
     groups = {
         "trained": own - set(BLOCKED), "blocked": set(BLOCKED), "all25": own, "left_out": left_out,
     }  # fmt: skip
@@ -96,6 +97,26 @@ def group_figures(answers: Sequence[Answer], tasks: set[str], temperature: Json)
         "ece_before": pooled_ece(mine, {}), "ece_after": pooled_ece(mine, temperature),
         "below_majority": sum(bool(is_below_majority(group)) for group in by_task),
     }  # fmt: skip
+
+
+def paired(arguments: argparse.Namespace) -> None:
+    """Macro accuracy of two groups of runs on the same questions, their difference, and its interval over questions within tasks."""
+    left_out = set(arguments.left_out.read_text(encoding="utf-8").split())
+    first, second = ([list(read_answers(path)) for path in paths] for paths in (arguments.first, arguments.second))
+    tasks = np.array([answer.task for answer in first[0]])
+    rights = [np.mean([[is_right(answer) for answer in run] for run in runs], axis=0) for runs in (first, second)]
+    draw = np.random.default_rng(SEED)
+    for name, of_group in (("public tasks", is_public), ("left-out tasks", left_out.__contains__)):
+        places = [np.flatnonzero(tasks == task) for task in np.unique(tasks) if of_group(str(task))]
+        one, two = (np.mean([right[place].mean() for place in places]) for right in rights)
+        gain = rights[0] - rights[1]
+        drawn = [np.mean([gain[draw.choice(place, len(place))].mean() for place in places]) for _ in range(2000)]
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        print(f"{len(places)} {name}: {one:.4f} and {two:.4f}, difference {one - two:+.4f} ({low:+.4f} to {high:+.4f})")
+
+
+def is_public(task: str) -> bool:
+    return "/" not in task or task.startswith("toolace/")
 
 
 def is_right(answer: Answer) -> bool:
@@ -142,14 +163,19 @@ def personal(arguments: argparse.Namespace) -> None:
     models = {one["report"]["name"]: one["report"] for one in evaluation["models"]}
     candidate, base = list(models.values())[:2]
     records = {item.id: item for item in iter_records(arguments.data) if isinstance(item, Record)}
-    own, other = (hard_questions(path, records) for path in (arguments.preds, arguments.baseline))
+    own, other, by_label = (
+        hard_questions(path, records) for path in (arguments.preds, arguments.baseline, arguments.label_baseline)
+    )
     figures = {name: family_figures(candidate["families"][name], base["families"][name], own, other, name)
                for name in candidate["families"]}  # fmt: skip
+    for name, figure in figures.items():
+        figure["base_label"] = round(float(np.mean([q.is_right for q in by_label if q.family == name])), 4)
     automated = [candidate["families"][name] for name in SIX]
     store("personal", arguments, {
         "data_sha256": evaluation["data_sha256"], "records": len(records), "questions": candidate["n_questions"],
         "macro": macro(figures, tuple(figures)), "macro_six": macro(figures, SIX),
         "base_macro": macro(figures, tuple(figures), "base"), "base_macro_six": macro(figures, SIX, "base"),
+        "base_label_macro": macro(figures, tuple(figures), "base_label"),
         "ece": round(candidate["micro"]["ece_15"], 4), "nll": round(candidate["micro"]["nll"], 4),
         "coverage_six": round(float(np.mean([one["coverage"] for one in automated])), 4),
         "families": figures,
@@ -255,12 +281,12 @@ def public_table(results: Json) -> str:
 
 def family_table(results: Json) -> str:
     rows = [
-        [name, one["n_scorable"], f"{one['base']:.3f}", f"**{one['accuracy']:.3f}** {interval(one)}",
+        [name, one["n_scorable"], f"{one['base']:.3f}", f"{one['base_label']:.3f}", f"**{one['accuracy']:.3f}** {interval(one)}",
          f"{one['gain_low']:+.3f} to {one['gain_high']:+.3f}", f"{one['coverage']:.2f}",
          "–" if one["realised_error"] is None or not one["n_automated"] else f"{one['realised_error']:.3f}"]
         for name, one in results["families"].items()
     ]  # fmt: skip
-    head = ("family", "questions", "base", "accuracy (95 %)", "gain (95 %)", "automated", "wrong of those")
+    head = ("family", "questions", "base", "by labels", "accuracy (95 %)", "gain (95 %)", "automated", "wrong of those")
     return table(head, rows)
 
 
@@ -296,11 +322,18 @@ def scenario_table(results: Json) -> str:
     return table(("family", "scenario", "questions", "accuracy"), rows)
 
 
+def gate_table(results: Json) -> str:
+    rows = [[check["name"], check["asked"], "–" if check["found"] is None else f"{check['found']:.3g}", "yes" if check["passed"] else "no"]
+            for check in results["checks"]]  # fmt: skip
+    return table(("check", "asked", "found", "passed"), rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
     "public": ("public", public_table),
     "families": ("personal", family_table),
     "hypotheses": ("personal", hypothesis_table),
     "scenarios": ("personal", scenario_table),
+    "gate": ("hidden-gate", gate_table),
 }
 
 
@@ -332,7 +365,8 @@ def family_picture(results: Json) -> str:
             f'<text x="{max(end, high) + 8:.0f}" y="{y + 24}">{one["accuracy"]:.2f}</text>',
         ]
     height = 60 + 40 * len(results["families"])
-    head = '<text x="190" y="26" fill="#6b7280">untrained base (grey) and forthwith-135m (green, 95 % interval), TEST accuracy</text>'
+    told = "untrained base (grey) and forthwith-135m-personal (green, 95 % interval), accuracy on TEST"
+    head = f'<text x="190" y="26" fill="#6b7280">{told}</text>'
     style = 'font-family="system-ui, sans-serif" font-size="14" fill="#1f2937"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" {style}>'
@@ -363,13 +397,21 @@ def main() -> None:
     one.add_argument("--left-out", type=Path, required=True, help="text file with the names of the left-out tasks")
     one.add_argument("--command", required=True, help="how the answers were made")
     one.set_defaults(run=public)
+    between = commands.add_parser("paired")
+    between.add_argument("--first", type=Path, nargs="+", required=True, help="answers of one or more runs")
+    between.add_argument(
+        "--second", type=Path, nargs="+", required=True, help="and of those that they are compared with"
+    )
+    between.add_argument("--left-out", type=Path, required=True)
+    between.set_defaults(run=paired)
     two = commands.add_parser("personal")
     two.add_argument(
         "--evaluation", type=Path, required=True, help="folder of `forthwith evaluate`, the base as its baseline"
     )
     two.add_argument("--data", type=Path, required=True)
     two.add_argument("--preds", type=Path, required=True)
-    two.add_argument("--baseline", type=Path, required=True)
+    two.add_argument("--baseline", type=Path, required=True, help="the base, read by branches")
+    two.add_argument("--label-baseline", type=Path, required=True, help="the base, read by labels")
     two.add_argument("--command", required=True, help="how the predictions were made")
     two.set_defaults(run=personal)
     commands.add_parser("write").set_defaults(run=write)
