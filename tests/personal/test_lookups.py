@@ -13,6 +13,7 @@ from forthwith.personal.lines import (
     EntityNote,
     ForgetRequest,
     MemoryFact,
+    PastCases,
     PriorityCode,
     QuietHours,
     Repermission,
@@ -56,7 +57,11 @@ STATE = Snapshot(
         Repermission("r2", dt.date(2023, 6, 1), "Assam", dt.date(2023, 1, 3)),
     ),
     contacts=(Contact("a", "Ada Bell", "coworker", "ada@example.org"), Contact("b", "Cato Fenn", "family", "c@example.org")),
-    notes=(EntityNote("e0", "Norwyn", "restaurant", "The Quince"), EntityNote("e1", "Orton", "person", "Bo Hart")),
+    notes=(
+        PastCases("past", "approval", 3, 8),
+        EntityNote("e0", "Norwyn", "restaurant", "The Quince"),
+        EntityNote("e1", "Orton", "person", "Bo Hart"),
+    ),
 )  # fmt: skip
 
 
@@ -91,12 +96,15 @@ def test_each_question_is_answered_by_the_line_in_force():
         "Who is Ada Bell to the user?": "coworker",
         "What kind of thing does Orton stand for?": "person",
         "What is meant by Norwyn?": "The Quince",
+        "Did the user want to be asked in most of the like cases?": "false",
+        "In how many like cases did the user want to be asked?": "3",
     }
     assert {ask: found[ask] for ask in expected} == expected
 
 
 def test_purchases_are_compared_with_the_limit_in_force_to_the_cent():
-    over = {ask.split("$")[1].split(" ")[0]: answer for ask, answer in asked().items() if "purchase of" in ask}
+    asks = [(ask, answer) for ask, answer in asked().items() if "$" in ask]
+    over = {ask.split("$")[1].split(" ")[0]: answer for ask, answer in asks}
     assert over["60.00"] == "false"
     assert over["60.01"] == "true"
     assert {answer for price, answer in over.items() if float(price) > 60} == {"true"}

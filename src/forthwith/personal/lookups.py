@@ -19,6 +19,7 @@ from forthwith.personal.lines import (
     FactMarking,
     ForgetLine,
     ForgetRequest,
+    PastCases,
     PriorityCode,
     QuietHours,
     RoutingRule,
@@ -47,6 +48,8 @@ __all__ = ["lookups"]
 
 _VIEWS = ("likes", "dislikes", "mixed")
 _USER = "the user"
+_SHARES = (0.3, 0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.6, 2.5)
+"""Of the limit: what purchases cost that are compared with it."""
 K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
@@ -176,10 +179,26 @@ def _limits(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     amounts = {line.amount for line in lines} | {held + step for step in rng.sample((-20, -10, 10, 20, 30), k=2)}
     shown = [f"${amount}" for amount in sorted(amounts) if amount > 0]
     yield one_of("limit", "Above which amount does the user have to be asked today?", shown, f"${held}")
-    cents = round(100 * held * rng.choice((0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.6))) + rng.choice((-1, 0, 0, 1, 37))
-    price = f"${cents // 100}.{cents % 100:02}"
-    ask = rng.choice(("Would a purchase of {} need the user's approval?", "Is {} more than the user's limit?"))
-    yield yes_no("over", ask.format(price), cents > 100 * held)
+    for share in rng.sample(_SHARES, k=3):
+        cents = round(100 * held * share) + rng.choice((-1, 0, 0, 1, 37))
+        price = f"${cents // 100}.{cents % 100:02}"
+        ask = rng.choice(
+            ("Would a purchase of {} need the user's approval?", "Is {} more than the user's limit of today?")
+        )
+        yield yes_no("over", ask.format(price), cents > 100 * held)
+
+
+def _past(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """What the user mostly said in like cases, and how often."""
+    for line in snapshot.notes:
+        if not isinstance(line, PastCases):
+            continue
+        said = {"approval": "want to be asked", "sharing": "agree to share"}[line.about]
+        yield yes_no("mostly", f"Did the user {said} in most of the like cases?", 2 * line.positive > line.total)
+        counts = {str(line.positive), str(line.total), *(str(value) for value in rng.sample(range(line.total), k=2))}
+        yield one_of(
+            "often", f"In how many like cases did the user {said}?", sorted(counts, key=int), str(line.positive)
+        )
 
 
 def _services(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
@@ -255,7 +274,7 @@ def _calendar(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 
 _KINDS: tuple[Callable[[Snapshot, random.Random], Iterator[Step]], ...] = (
-    _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _limits, _services, _owners,
+    _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _limits, _past, _services, _owners,
     _memories, _forgotten, _calendar,
 )  # fmt: skip
 
