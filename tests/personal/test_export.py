@@ -86,7 +86,7 @@ def test_labels_are_written_as_each_layout_writes_them(tmp_path: Path):
     }  # fmt: skip
     kev = record_payload(_one(), "kev")
     assert kev["questions"]["q"]["target"] == {"true": 0.6, "false": 0.4}
-    assert kev["_meta"] == {"id": "r", "group_id": "r", "source": "pd"}
+    assert kev["_meta"] == {"id": "r", "group_id": _one().cluster_id, "source": "pd"}
     assert "meta" not in kev
     hard = record_payload(_one(), "kev", soft=False)["questions"]["q"]
     assert ("target" in hard, hard["label"]) == (False, True)

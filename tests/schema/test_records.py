@@ -52,9 +52,20 @@ def test_our_layout() -> None:
     }
     assert record.questions["lost"].criteria.true == "gone"  # type: ignore[union-attr]
     assert record.family("lost") == "tickets"
-    assert record.cluster_id == "r1"
+    assert record.cluster_id.startswith("state:")
     assert record.user_id is None
     assert record.request.questions.keys() == {"lost", "queue", "heat"}
+
+
+def test_records_with_equal_states_are_one_cluster() -> None:
+    ask = {"questions": {"lost": {"type": "noul", "instructions": "Is it lost?"}}}
+    one, two, other = (
+        parse_record({"id": name, "state": state, **ask})
+        for name, state in (("a", {"x": 1, "y": 2}), ("b", {"y": 2, "x": 1}), ("c", {"x": 1}))
+    )
+    assert one.cluster_id == two.cluster_id != other.cluster_id
+    named = parse_record({"id": "d", "state": {"x": 1}, "meta": {"state_id": "s"}, **ask})
+    assert named.cluster_id == "s"
 
 
 def test_pevs_layout() -> None:

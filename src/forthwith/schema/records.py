@@ -19,6 +19,7 @@ from pydantic import Field
 
 from forthwith.errors import DataError, RequestError
 from forthwith.schema.frozen import Frozen
+from forthwith.schema.hashes import state_sha256
 from forthwith.schema.json_text import parse_json
 from forthwith.schema.questions import Choice, Noul, Question, Request, Score, option_keys, parse_request
 
@@ -87,8 +88,8 @@ class Record(Frozen):
 
     @property
     def cluster_id(self) -> str:
-        """Records that share a state share this; resampling keeps them together."""
-        return str(self.meta.get("state_id") or self.meta.get("group_id") or self.id)
+        """Records that share a state share this, named by the data or equal as text; resampling keeps them together."""
+        return str(self.meta.get("state_id") or self.meta.get("group_id") or f"state:{state_sha256(self.state)[:16]}")
 
     @property
     def user_id(self) -> str | None:
