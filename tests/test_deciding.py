@@ -111,6 +111,16 @@ def test_bad_lines_and_records_that_cannot_be_asked_stay_in_their_places() -> No
         list(decide_stream(local(max_tokens=200), [unfit]))
 
 
+def test_what_came_before_a_bad_line_is_answered_before_it_is_raised() -> None:
+    bad = BadLine(Path("f"), 3, DataError("not JSON", "f", 3))
+    unfit = Record(id="r9", state="word " * 300, questions=QUESTIONS)
+    for last, error in ((bad, DataError), (unfit, RequestError)):
+        stream = decide_stream(local(max_tokens=200), [*records("a", "b"), last])
+        assert kinds([next(stream), next(stream)]) == ["Decided", "Decided"]
+        with pytest.raises(error):
+            next(stream)
+
+
 def test_batches_keep_to_their_tokens_and_their_number() -> None:
     sizes: list[int] = []
     engine = ScriptedEngine(before=lambda trees: sizes.append(len(trees)))

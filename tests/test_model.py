@@ -69,6 +69,17 @@ def test_many_equal_one_by_one_whatever_the_batch() -> None:
                 assert batched[qid].log_scores.tolist() == single[qid].log_scores.tolist()
 
 
+@pytest.mark.parametrize("questions", [Noul(instructions="a"), [Noul(instructions="a")]])
+def test_questions_without_ids_are_refused_in_words(questions: Any) -> None:
+    with pytest.raises(RequestError, match="questions must map an id to each question"):
+        model().decide("x", questions)
+
+
+def test_a_stream_of_something_else_is_refused_in_words() -> None:
+    with pytest.raises(RequestError, match="request 0: must be an object with state and questions"):
+        list(model().decide_many([("x", {})]))  # type: ignore[list-item]
+
+
 def test_decide_many_is_lazy() -> None:
     def endless() -> Any:
         while True:

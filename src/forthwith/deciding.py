@@ -83,7 +83,7 @@ class Failed:
 def decide_stream(
     decider: Decider, records: Iterable[Record | BadLine], *, keep_going: bool = False, batch_tokens: int = BATCH_TOKENS
 ) -> Iterator[Decided | Failed]:
-    """One outcome a record, in order, read lazily.
+    """One outcome a record, in order, read lazily; those before a bad one are given before its error is raised.
 
     Raises:
         DataError: at the first bad line, unless `keep_going`.
@@ -92,7 +92,11 @@ def decide_stream(
     pending: list[tuple[Record, Any] | Failed] = []
     tokens = 0
     for item in records:
-        entry = _prepare(decider, item, keep_going=keep_going)
+        try:
+            entry = _prepare(decider, item, keep_going=keep_going)
+        except ForthwithError:  # what came before it is answered all the same
+            yield from _decide_batch(decider, pending, keep_going=keep_going)
+            raise
         cost = 0 if isinstance(entry, Failed) else entry[1].tokens
         if pending and (tokens + cost > batch_tokens or len(pending) == BATCH_REQUESTS):
             yield from _decide_batch(decider, pending, keep_going=keep_going)

@@ -92,6 +92,13 @@ def test_impossible_settings_are_refused_by_name(plans: list[ServerPlan]) -> Non
     assert plans == []
 
 
+def test_an_unknown_log_level_is_refused_with_those_there_are(plans: list[ServerPlan]) -> None:
+    with pytest.raises(ConfigError, match="'loud'; use debug, info, warning, error") as caught:
+        serve("--log-level", "loud")
+    assert caught.value.field == "log_level"
+    assert not plans
+
+
 def test_one_process_a_device_or_worker(plans: list[ServerPlan]) -> None:
     serve("--devices", "cuda:0, cuda:1", "--model", "m")
     assert [(choice(plan).device, choice(plan).name) for plan in plans] == [("cuda:0", "m"), ("cuda:1", "m")]

@@ -65,7 +65,9 @@ def test_states_cluster_where_no_user_is_known_or_wanted() -> None:
     by_state = AlignConfig(cluster_by="state")
     records = [record("r1", user_id="u", state_id="s1"), record("r2", user_id="u", state_id="s2")]
     assert align([prediction("r1"), prediction("r2")], records, by_state).scored.cluster.tolist() == [0, 1]
-    alike = align([prediction("r1"), prediction("r2")], [record("r1"), record("r2")])  # equal states, whoever wrote them
+    alike = align(
+        [prediction("r1"), prediction("r2")], [record("r1"), record("r2")]
+    )  # equal states, whoever wrote them
     assert alike.scored.cluster.tolist() == [0, 0]
     other = record("r2").model_copy(update={"state": "another text"})
     assert align([prediction("r1"), prediction("r2")], [record("r1"), other]).scored.cluster.tolist() == [0, 1]

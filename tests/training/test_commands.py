@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from forthwith.cli.export import export
 from forthwith.cli.train import train
+from forthwith.errors import ArtifactError
 
 app = typer.Typer()
 app.command()(train)
@@ -46,3 +47,24 @@ def test_train_then_export(tmp_path: Path, monkeypatch) -> None:
 def test_an_unknown_export_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["export", str(tmp_path), "--out", str(tmp_path / "x"), "--as", "onnx"])
     assert "'onnx' is none of bundle, merged, gguf, vllm" in str(result.exception)
+
+
+def test_there_must_be_a_run_to_resume(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(CONFIG)
+    data = write_records(tmp_path / "t.jsonl", records()[:8])
+    result = CliRunner().invoke(
+        app,
+        [
+            "train",
+            "--config",
+            str(tmp_path / "c.toml"),
+            "--data",
+            str(data),
+            "--out",
+            str(tmp_path / "typo"),
+            "--resume",
+        ],
+    )
+    assert isinstance(result.exception, ArtifactError)
+    assert "no run to resume" in str(result.exception)
+    assert not (tmp_path / "typo").exists()

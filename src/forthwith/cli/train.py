@@ -30,9 +30,12 @@ def train(
     base: Annotated[str | None, typer.Option(help="Instead of the configuration's base model.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in OUT.")] = False,  # noqa: FBT002
     device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, … Default: CUDA where there is one.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(min=1, help="End the schedule after this much training.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=1, help="End the schedule with the step that passes this.")
+    ] = None,
 ) -> None:
     """Train a LoRA adapter on records with targets. Stop it at any moment and go on with --resume."""
+    from forthwith.errors import ArtifactError
     from forthwith.training.config import load_config
     from forthwith.training.run import DataFiles
     from forthwith.training.run import train as run
@@ -41,6 +44,8 @@ def train(
     if base is not None:
         chosen = chosen.model_copy(update={"base": chosen.base.model_copy(update={"model": base, "revision": None})})
     files = DataFiles(tuple(data), tuple(val or ()), tuple(general or ()), tuple(guard or ()))
+    if resume and not (out.is_dir() and any(out.iterdir())):
+        raise ArtifactError(f"{out}: there is no run to resume; check the path, or leave --resume out to start one")
     seeds = seed or [chosen.seed]
     for number in seeds:
         place = out if len(seeds) == 1 else out / f"seed-{number}"
