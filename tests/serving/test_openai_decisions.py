@@ -128,7 +128,9 @@ def test_conversations_become_states() -> None:
         ({"input": [{"type": "video"}]}, "input.0.type"),
         ({"input": [{"role": "robot", "content": "x"}]}, "input.0.role"),
         ({"questions": []}, "questions"),
-        ({"questions": [{"type": "noul", "instructions": "x"}]}, "questions.0.type"),
+        ({"questions": [{"type": "noul", "instructions": "x"}]}, "questions.0"),
+        ({"questions": [{"instructions": "x"}]}, "questions.0"),
+        ({"questions": [{"type": "choice", "name": "lost"}]}, "questions.0.instructions"),
         ({"questions": [BODY["questions"][1] | {"choices": [{"value": "a"}, {"value": "a"}]}]}, "questions.0"),
         ({"questions": [BODY["questions"][1] | {"instructions": []}]}, "questions.0"),
     ],
@@ -139,6 +141,15 @@ def test_wrong_fields_are_named(change: dict[str, Any], field: str) -> None:
     failure = failure_of(caught.value)
     assert failure.status == 422
     assert render_failure(failure)["error"]["param"].startswith(field)
+
+
+def test_only_the_question_that_was_meant_is_judged() -> None:
+    with pytest.raises(RequestError) as caught:
+        read(questions=[{"type": "choice", "name": "lost"}, {"type": "predicate"}])
+    assert str(caught.value) == (
+        "questions.0.instructions: is missing; add it; questions.0.choices: is missing; add it;"
+        " questions.1.instructions: is missing; add it"
+    )
 
 
 def test_errors_have_that_apis_shape() -> None:

@@ -166,18 +166,21 @@ def parse_request(payload: Request | Mapping[str, Any]) -> Request:
         raise request_error(error) from error
 
 
-def request_error(error: ValidationError) -> RequestError:
-    """A validation failure in our own words, one line a field."""
-    problems = tuple(_problem(dict(detail)) for detail in error.errors(include_url=False))
+_TYPES = ("noul", "choice", "score")
+
+
+def request_error(error: ValidationError, types: tuple[str, ...] = _TYPES) -> RequestError:
+    """A validation failure in our own words, one line a field; `types` are what questions are called in the dialect at hand."""
+    problems = tuple(_problem(dict(detail), types) for detail in error.errors(include_url=False))
     lines = [f"{'.'.join(str(part) for part in p.field) or 'request'}: {p.message}" for p in problems]
     return RequestError("; ".join(lines), problems)
 
 
-def _problem(detail: dict[str, Any]) -> FieldProblem:
+def _problem(detail: dict[str, Any], types: tuple[str, ...]) -> FieldProblem:
     # Pydantic puts the union member ("choice", "dict[str,any]") into the location; the field's own path has no such part.
     location = tuple(detail["loc"])
     if len(location) > 2 and location[0] == "questions":
-        location = location[:2] + tuple(part for part in location[3:]) if location[2] in _TYPES else location
+        location = location[:2] + tuple(part for part in location[3:]) if location[2] in types else location
     location = tuple(part for part in location if part not in _UNION_PARTS)
     kind, found = str(detail["type"]), detail.get("input")
     message = str(detail["msg"]).removeprefix("Value error, ")
@@ -186,9 +189,9 @@ def _problem(detail: dict[str, Any]) -> FieldProblem:
     elif kind == "extra_forbidden":
         message = "is not a known field; remove it or check its spelling"
     elif kind == "union_tag_invalid":
-        message = f"unknown question type {detail['ctx']['tag']!r}; use noul, choice or score"
+        message = f"unknown question type {detail['ctx']['tag']!r}; use {_listed(types)}"
     elif kind == "union_tag_not_found":
-        message = "has no type; set type to noul, choice or score"
+        message = f"has no type; set type to {_listed(types)}"
     elif kind == "too_short":
         message = "is empty; ask at least one question"
     elif kind in ("dict_type", "list_type", "model_type", "model_attributes_type", "string_type"):
@@ -197,7 +200,10 @@ def _problem(detail: dict[str, Any]) -> FieldProblem:
     return FieldProblem(location, message, kind)
 
 
-_TYPES = ("noul", "choice", "score")
+def _listed(types: tuple[str, ...]) -> str:
+    return f"{', '.join(types[:-1])} or {types[-1]}"
+
+
 _UNION_PARTS = (
     "str",
     "dict[str,any]",

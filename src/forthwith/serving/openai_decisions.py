@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError
 
@@ -71,7 +71,9 @@ class DecisionsBody(_Body):
 
     model: str | None = None
     input: str | list[dict[str, Any]]
-    questions: list[Predicate | ChoiceQuestion | ScoreQuestion] = Field(min_length=1, max_length=400)
+    questions: list[Annotated[Predicate | ChoiceQuestion | ScoreQuestion, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=400
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _read(payload: object) -> Asked:
     try:
         body = DecisionsBody.model_validate(_tagged(members))
     except ValidationError as error:
-        raise request_error(error) from error
+        raise request_error(error, ("predicate", "choice", "score")) from error
     questions: dict[str, Any] = {}
     slots: list[_Slot] = []
     for place, question in enumerate(body.questions):
