@@ -49,6 +49,20 @@ def test_an_unknown_export_is_refused(tmp_path: Path) -> None:
     assert "'onnx' is none of bundle, merged, gguf, vllm" in str(result.exception)
 
 
+def test_records_that_teach_nothing_are_told(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "c.toml").write_text(CONFIG + 'overlong = "skip"\n')
+    some = records()[:8]
+    some[3] = some[3].model_copy(update={"targets": {}})
+    data, out = write_records(tmp_path / "t.jsonl", some), tmp_path / "run"
+    result = CliRunner().invoke(
+        app, ["train", "--config", str(tmp_path / "c.toml"), "--data", str(data), "--out", str(out), "--device", "cpu",
+              "--base", str(model_folder(tmp_path))],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert f"1 of 8 training records were left out, {some[3].id!r} because no question has a target" in result.stderr
+
+
 def test_there_must_be_a_run_to_resume(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(CONFIG)
     data = write_records(tmp_path / "t.jsonl", records()[:8])

@@ -60,6 +60,19 @@ def train(
             f"{place}: {progress.step} steps, {progress.questions} questions, {progress.tokens} tokens,"
             f" {progress.seconds:.1f} s{best}"
         )
+        _warn_of_skipped(result.summary["rows"])
+
+
+def _warn_of_skipped(rows: dict[str, Any]) -> None:
+    """Training records that gave no row, with the first one's reason."""
+    skipped: dict[str, str] = rows["skipped"]
+    if skipped:
+        first, reason = next(iter(skipped.items()))
+        typer.echo(
+            f"warning: {len(skipped)} of {rows['records']} training records were left out, {first!r} because {reason};"
+            " run.json has all of them",
+            err=True,
+        )
 
 
 class _Display:
