@@ -71,12 +71,12 @@ def test_many_equal_one_by_one_whatever_the_batch() -> None:
 
 @pytest.mark.parametrize("questions", [Noul(instructions="a"), [Noul(instructions="a")]])
 def test_questions_without_ids_are_refused_in_words(questions: Any) -> None:
-    with pytest.raises(RequestError, match="questions must map an id to each question"):
+    with pytest.raises(RequestError, match="questions: must be an object, not "):
         model().decide("x", questions)
 
 
 def test_a_stream_of_something_else_is_refused_in_words() -> None:
-    with pytest.raises(RequestError, match="request 0: must be an object with state and questions"):
+    with pytest.raises(RequestError, match="a record must be an object with state and questions, found tuple"):
         list(model().decide_many([("x", {})]))  # type: ignore[list-item]
 
 

@@ -92,32 +92,25 @@ def decide_stream(
     pending: list[tuple[Record, Any] | Failed] = []
     tokens = 0
     for item in records:
-        try:
-            entry = _prepare(decider, item, keep_going=keep_going)
-        except ForthwithError:  # what came before it is answered all the same
-            yield from _decide_batch(decider, pending, keep_going=keep_going)
-            raise
+        entry = _prepare(decider, item)
         cost = 0 if isinstance(entry, Failed) else entry[1].tokens
         if pending and (tokens + cost > batch_tokens or len(pending) == BATCH_REQUESTS):
             yield from _decide_batch(decider, pending, keep_going=keep_going)
             pending, tokens = [], 0
         pending.append(entry)
         tokens += cost
+        if isinstance(entry, Failed) and not keep_going:
+            break
     yield from _decide_batch(decider, pending, keep_going=keep_going)
 
 
-def _prepare(decider: Decider, item: Record | BadLine, *, keep_going: bool) -> tuple[Record, Any] | Failed:
+def _prepare(decider: Decider, item: Record | BadLine) -> tuple[Record, Any] | Failed:
     if isinstance(item, BadLine):
-        if not keep_going:
-            raise item.error
         return Failed(item.error, line=item.line)
     try:
         return item, decider.prepare(item)
     except RequestError as error:
-        named = _named(error, item.id)
-        if not keep_going:
-            raise named from error
-        return Failed(named, record=item)
+        return Failed(_named(error, item.id), record=item)
 
 
 def _decide_batch(
@@ -126,17 +119,16 @@ def _decide_batch(
     prepared = [entry[1] for entry in pending if not isinstance(entry, Failed)]
     outcomes = iter(decide_each(decider, prepared))
     for entry in pending:
-        if isinstance(entry, Failed):
-            yield entry
-            continue
-        record, outcome = entry[0], next(outcomes)
-        if not isinstance(outcome, RequestError):
-            yield Decided(record, outcome)
-            continue
-        named = _named(outcome, record.id)
-        if not keep_going:
-            raise named from outcome
-        yield Failed(named, record=record)
+        result = entry if isinstance(entry, Failed) else _outcome(entry[0], next(outcomes))
+        if isinstance(result, Failed) and not keep_going:
+            raise result.error
+        yield result
+
+
+def _outcome(record: Record, outcome: Decision | RequestError) -> Decided | Failed:
+    if isinstance(outcome, RequestError):
+        return Failed(_named(outcome, record.id), record=record)
+    return Decided(record, outcome)
 
 
 def decide_each(decider: Decider, prepared: Sequence[Any]) -> list[Decision | RequestError]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from forthwith.bundle import Bundle, check_binding
 from forthwith.calibration import Binding, Calibration, softmax
@@ -20,7 +20,6 @@ from forthwith.deciding import BATCH_TOKENS, CoherentDecider, Decided, Decider, 
 from forthwith.decision import Answer, Decision, Usage, confidence, verdict
 from forthwith.encoding import Encoder, TokenTree
 from forthwith.engine.protocol import Engine, TreeReading
-from forthwith.errors import RequestError
 from forthwith.model_parts import DEFAULT_BASE, DEFAULT_BUNDLE, LoadOptions, ModelParts, load_parts, load_served_parts
 from forthwith.readout import Plan, Readout, Scores
 from forthwith.schema import Record, Request, option_keys, parse_record, parse_request
@@ -174,7 +173,7 @@ class Model:
         Raises:
             RequestError: names the fields at fault; `ContextTooLongError` where it does not fit the model.
         """
-        request = state if questions is None else {"state": state, "questions": _by_id(questions)}
+        request = state if questions is None else {"state": state, "questions": questions}
         if coherent is not None:
             linked = CoherentDecider(self, coherent)
             return linked.decide_prepared([linked.prepare(request, families)])[0]
@@ -319,21 +318,9 @@ def _split_name(name: str | None) -> tuple[str, str, str | None]:
     return kind, address, model or None
 
 
-def _by_id(questions: object) -> dict[str, Any]:
-    if isinstance(questions, Mapping):
-        return dict(cast("Mapping[str, Any]", questions))
-    kind = type(questions).__name__
-    raise RequestError(f"questions must map an id to each question, as in {{'lost': Noul(...)}}, found {kind}")
-
-
 def _as_record(request: Request | Record | Mapping[str, Any], number: int) -> Record:
     if isinstance(request, Record):
         return request
     if isinstance(request, Request):
         return Record(id=f"request-{number}", state=request.state, questions=request.questions)
-    if not isinstance(request, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        kind = type(request).__name__
-        raise RequestError(
-            f"request {number}: must be an object with state and questions, a Request or a Record, found {kind}"
-        )
     return parse_record(request, fallback_id=f"request-{number}")

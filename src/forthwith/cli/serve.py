@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["new_key", "serve"]
 
-_LOG_LEVELS = ("debug", "info", "warning", "error")
-
 
 def serve(
     model: Annotated[
@@ -64,8 +62,6 @@ def serve(
     from forthwith.serving.settings import ServingSettings
     from forthwith.serving.supervisor import Supervisor
 
-    if log_level not in _LOG_LEVELS:
-        raise ConfigError(f"unknown log level {log_level!r}; use {', '.join(_LOG_LEVELS)}", "log_level")
     settings = _bounded(
         ServingSettings(
             keys=read_keys(keys) if keys else (),

@@ -188,7 +188,8 @@ class _Rows:
         if trained_on and state_sha256(record.state) in trained_on:
             self._faults.add("records whose state the model was trained on", record.id)
         user = record.user_id if self._config.cluster_by == "user" else None
-        cluster = record.cluster_id if user is None else f"user:{user}"
+        state = record.cluster_id
+        cluster = state if user is None else f"user:{user}"
         kept = {name: value for name, value in record.meta.items() if isinstance(value, str | int | float | bool)}
         for qid, question in record.questions.items():
             where = f"{record.id}/{qid}"
@@ -220,7 +221,7 @@ class _Rows:
             self._none_scores.append(float("nan") if line.none_score is None else line.none_score)
             self._tokens.append(line.input_tokens)
             self._meta.append(kept)
-            self._states.add(record.cluster_id)
+            self._states.add(state)
 
     def finish(self, readout: str) -> AlignedQuestions:
         """The columns."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
+from forthwith.calibration import Calibration
 from forthwith.errors import ConfigError
 from forthwith.evaluation.align import AlignConfig, align_files
 from forthwith.evaluation.calibrate import calibration_for, check_data
@@ -19,6 +20,7 @@ from forthwith.evaluation.measure import MeasureConfig
 __all__ = ["GateFiles", "gate_path", "judge_files"]
 
 _PACKAGE = "forthwith.evaluation"
+_Calibrations = tuple[Calibration | None, Calibration | None]
 
 
 @dataclass(frozen=True)
@@ -77,31 +79,26 @@ def judge_files(
         raise ConfigError(
             f"{checks.name} is a one-shot gate; give the commitment made by forthwith commit", "commitment"
         )
-    for part in (files, guard):
-        if part is not None:
-            _check_models(part)
-    calibrated = [_has_thresholds(model) for model in (files.candidate, files.baseline)]
-    check_inputs(checks, has_thresholds=all(calibrated), has_guard=guard is not None)
+    fits = _calibrations(files)
+    guard_fits = None if guard is None else _calibrations(guard)
+    has_thresholds = all(fit is not None and fit.thresholds is not None for fit in fits)
+    check_inputs(checks, has_thresholds=has_thresholds, has_guard=guard is not None)
     if commitment is not None:
         _open_once(checks, spec, files, guard, commitment, when)
     config = align or AlignConfig(is_sealed=commitment is not None)
-    data = _gate_input(files, config)
-    guarded = None if guard is None else _gate_input(guard, config)
+    data = _gate_input(files, fits, config)
+    guarded = None if guard is None or guard_fits is None else _gate_input(guard, guard_fits, config)
     return run_gate(checks, data, guarded, MeasureConfig().safety_rules)
 
 
-def _check_models(files: GateFiles) -> None:
-    """Everything that can be wrong without the data being opened, so that no shot is lost to it."""
-    for model in (files.candidate, files.baseline):
-        check_data(files.data, model.predictions)
-        if model.calibration is not None:
-            calibration_for(model.calibration, model.predictions)
+def _calibrations(files: GateFiles) -> _Calibrations:
+    """Of baseline and candidate. Finds all that can be wrong without the data being opened, so that no shot is lost to it."""
+    return _calibration(files.data, files.baseline), _calibration(files.data, files.candidate)
 
 
-def _has_thresholds(model: ModelFiles) -> bool:
-    return (
-        model.calibration is not None and calibration_for(model.calibration, model.predictions).thresholds is not None
-    )
+def _calibration(data: Path, model: ModelFiles) -> Calibration | None:
+    check_data(data, model.predictions)
+    return None if model.calibration is None else calibration_for(model.calibration, model.predictions)
 
 
 def _open_once(
@@ -114,10 +111,6 @@ def _open_once(
         mark_used(committed, commitment, when=when)
 
 
-def _gate_input(files: GateFiles, config: AlignConfig) -> GateInput:
-    sides = (files.baseline, files.candidate)
-    one, two = (align_files(model.predictions, files.data, config) for model in sides)
-    before, after = (
-        None if model.calibration is None else calibration_for(model.calibration, model.predictions) for model in sides
-    )
-    return gate_input(one, two, (before, after))
+def _gate_input(files: GateFiles, fits: _Calibrations, config: AlignConfig) -> GateInput:
+    one, two = (align_files(model.predictions, files.data, config) for model in (files.baseline, files.candidate))
+    return gate_input(one, two, fits)

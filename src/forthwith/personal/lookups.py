@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
+from forthwith.personal.families.context import forget_term
 from forthwith.personal.lines import (
     Clearance,
     ConnectedServices,
     EntityNote,
     FactMarking,
-    ForgetLine,
-    ForgetRequest,
+    MemoryFact,
     PastCases,
     PriorityCode,
     QuietHours,
@@ -29,9 +29,18 @@ from forthwith.personal.lines import (
     UrgencyScale,
     VipList,
 )
-from forthwith.personal.rules import Dated, connected_services, in_force, in_quiet_hours
+from forthwith.personal.rules import (
+    Dated,
+    MemoryUse,
+    connected_services,
+    in_force,
+    in_quiet_hours,
+    purchase_needs_approval,
+    urgency_of_magnitude,
+    uses_forgotten,
+)
 from forthwith.personal.snapshot import Snapshot
-from forthwith.personal.steps import Step, one_of, yes_no
+from forthwith.personal.steps import Step, one_of, words_of, yes_no
 from forthwith.personal.vocabulary import (
     ENTITY_KINDS,
     NOTIFY_LEVELS,
@@ -50,9 +59,9 @@ _VIEWS = ("likes", "dislikes", "mixed")
 _USER = "the user"
 _SHARES = (0.3, 0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.6, 2.5)
 """Of the limit: what purchases cost that are compared with it."""
-K = TypeVar("K")
 T = TypeVar("T")
-V = TypeVar("V")
+Lookup = Callable[[Snapshot, random.Random], Iterator[Step]]
+"""Questions about the lines of one kind."""
 
 
 def lookups(snapshot: Snapshot, count: int, rng: random.Random) -> tuple[Step, ...]:
@@ -79,7 +88,7 @@ def lookups(snapshot: Snapshot, count: int, rng: random.Random) -> tuple[Step, .
 
 def _names(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """What a short name stands for, and which name stands for a thing."""
-    notes = [line for line in snapshot.notes if isinstance(line, EntityNote) and line.owner is None]
+    notes = _own(snapshot.notes, EntityNote)
     alone = [note for note in notes if sum(other.name == note.name for other in notes) == 1]
     for note in alone:
         yield one_of("name_kind", f"What kind of thing does {note.name} stand for?", ENTITY_KINDS, note.entity_kind)
@@ -90,7 +99,7 @@ def _names(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 def _marks(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """What a priority mark means, and which mark has a meaning."""
-    codes = [line for line in snapshot.rules if isinstance(line, PriorityCode) and line.owner is None]
+    codes = _own(snapshot.rules, PriorityCode)
     for line in codes:
         words = rng.choice(("Which urgency does the mark {} stand for?", "{} is a mark: of which urgency?"))
         yield one_of("mark", words.format(line.code), URGENCIES, line.urgency)
@@ -101,36 +110,16 @@ def _marks(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 def _scales(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """Where an urgency begins."""
-    for line in snapshot.rules:
-        if not isinstance(line, UrgencyScale) or line.owner is not None:
-            continue
+    for line in _own(snapshot.rules, UrgencyScale):
         bounds = {"low": line.low, "medium": line.medium, "high": line.high}
         for level, bound in bounds.items():
             numbers = sorted({str(value) for value in bounds.values()}, key=int)
-            ask = f"From which number of {line.unit} on is a {_said(line.event)} of {level} urgency?"
+            ask = f"From which number of {line.unit} on is a {words_of(line.event)} of {level} urgency?"
             yield one_of("bound", ask, numbers, str(bound))
         number = rng.randint(1, 100)
-        level = URGENCIES[sum(number >= bound for bound in bounds.values())]
-        ask = f"How urgent would a {_said(line.event)} of {number} {line.unit} be?"
+        level = URGENCIES[urgency_of_magnitude(number, line.low, line.medium, line.high)]
+        ask = f"How urgent would a {words_of(line.event)} of {number} {line.unit} be?"
         yield one_of("bound_urgency", ask, URGENCIES, level)
-
-
-def _markings(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
-    """How private a fact is today."""
-    own = [line for line in snapshot.rules if isinstance(line, FactMarking) and line.owner is None]
-    for item, level in _today(snapshot, own, lambda line: line.item_name, lambda line: line.level):
-        words = rng.choice(("How private is what is known about {} today?", "Which privacy level does {} have today?"))
-        yield one_of("marking", words.format(item), PRIVACY_LEVELS, level)
-
-
-def _clearances(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
-    """What somebody of a kind may hear today."""
-    own = [line for line in snapshot.rules if isinstance(line, Clearance) and line.owner is None]
-    for kind, level in _today(snapshot, own, lambda line: line.recipient_type, lambda line: line.level):
-        words = rng.choice(
-            ("Up to which level may a recipient of the kind {} be told today?", "What may {} hear at most?")
-        )
-        yield one_of("clearance", words.format(_said(kind)), PRIVACY_LEVELS, level)
 
 
 def _contacts(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
@@ -142,26 +131,15 @@ def _contacts(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 def _always_through(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """Whether a contact always gets through."""
-    for line in snapshot.rules:
-        if isinstance(line, VipList) and line.owner is None:
-            others = [contact.name for contact in snapshot.contacts if contact.name not in line.names]
-            for name in (*rng.sample(line.names, k=min(1, len(line.names))), *others[:1]):
-                yield yes_no("vip", f"Do messages of {name} always get through?", name in line.names)
-
-
-def _caps(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
-    """How strongly a kind of event may reach the user today."""
-    own = [line for line in snapshot.rules if isinstance(line, TypeCap) and line.owner is None]
-    for event, level in _today(snapshot, own, lambda line: line.event, lambda line: line.level):
-        words = rng.choice(
-            ("How strongly may a {} reach the user at most today?", "Which level caps every {} as of today?")
-        )
-        yield one_of("cap", words.format(_said(event)), NOTIFY_LEVELS, level)
+    for line in _own(snapshot.rules, VipList):
+        others = [contact.name for contact in snapshot.contacts if contact.name not in line.names]
+        for name in (*rng.sample(line.names, k=min(1, len(line.names))), *others[:1]):
+            yield yes_no("vip", f"Do messages of {name} always get through?", name in line.names)
 
 
 def _quiet(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """Whether an hour is quiet today."""
-    own = [line for line in snapshot.rules if isinstance(line, QuietHours) and line.owner is None]
+    own = _own(snapshot.rules, QuietHours)
     held = in_force([Dated((line.start, line.end), line.since) for line in own], snapshot.now.date())
     if held is not None:
         start, end = held
@@ -185,14 +163,12 @@ def _limits(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
         ask = rng.choice(
             ("Would a purchase of {} need the user's approval?", "Is {} more than the user's limit of today?")
         )
-        yield yes_no("over", ask.format(price), cents > 100 * held)
+        yield yes_no("over", ask.format(price), purchase_needs_approval(cents, held))
 
 
 def _past(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """What the user mostly said in like cases, and how often."""
-    for line in snapshot.notes:
-        if not isinstance(line, PastCases):
-            continue
+    for line in _own(snapshot.notes, PastCases):
         said = {"approval": "want to be asked", "sharing": "agree to share"}[line.about]
         yield yes_no("mostly", f"Did the user {said} in most of the like cases?", 2 * line.positive > line.total)
         counts = {str(line.positive), str(line.total), *(str(value) for value in rng.sample(range(line.total), k=2))}
@@ -203,16 +179,17 @@ def _past(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 def _services(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """Which services are connected today, and which takes care of what."""
-    listed = [line for line in snapshot.rules if isinstance(line, ConnectedServices) and line.owner is None]
+    listed = _own(snapshot.rules, ConnectedServices)
     if not listed:
         return
-    changes = [line for line in snapshot.rules if isinstance(line, ServiceChange) and line.owner is None]
+    changes = _own(snapshot.rules, ServiceChange)
     dated: list[tuple[dt.date, Service, bool]] = [(line.date, line.service, line.connected) for line in changes]
     connected = connected_services(listed[0].services, dated, snapshot.now.date())
     for service in SERVICES:
         yield yes_no("connected", f"Is {service} connected today?", service in connected)
-    detours = [line for line in snapshot.rules if isinstance(line, RoutingRule) and line.owner is None]
-    held = dict(_today(snapshot, detours, lambda line: line.entity_kind, lambda line: line.service))
+    held: dict[EntityKind, Service] = dict(
+        _today(snapshot, _own(snapshot.rules, RoutingRule), "entity_kind", "service")
+    )
     usual: EntityKind = rng.choice([kind for kind in SERVICE_OF_ENTITY if kind not in held])
     for kind, service in (*held.items(), (usual, SERVICE_OF_ENTITY[usual])):
         yield one_of("service", f"Which service does the user want for a {kind}?", SERVICES, service)
@@ -222,7 +199,7 @@ def _owners(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     """Whose taste a note tells."""
     people = {line.name for line in snapshot.contacts} | {line.owner for line in snapshot.memory if line.owner}
     foreign = [line for line in snapshot.memory if line.owner is not None]
-    own = [line for line in snapshot.memory if line.owner is None]
+    own = _own(snapshot.memory, MemoryFact)
     for line in (*foreign, *rng.sample(own, k=min(len(own), 1 + len(foreign)))):
         owner = line.owner or _USER
         yield one_of(
@@ -249,19 +226,15 @@ def _memories(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
 
 
 def _forgotten(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
-    """Whether there was a request to forget something, and whether it holds."""
-    own = [line for line in snapshot.forget_requests if line.owner is None and line.date <= snapshot.now.date()]
-    for item in sorted({line.item_name for line in own if line.item_name is not None}):
-        yield yes_no("forgotten", f"As of today, is {item} to be forgotten?", _is_forgotten(own, item))
+    """Whether a thing is to be forgotten as of today: each that was ever asked about, and one that never was."""
+    today = snapshot.now.date()
+    terms = [forget_term(line) for line in snapshot.forget_requests if line.owner is None]
+    asked = sorted({term.item_name for term in terms if term.item_name is not None and term.date <= today})
     named = {line.item_name for line in snapshot.forget_requests}
     others = [line.item_name for line in snapshot.memory if line.item_name not in named]
-    if own and others:
-        yield yes_no("forgotten", f"As of today, is {rng.choice(others)} to be forgotten?", is_true=False)
-
-
-def _is_forgotten(lines: Sequence[ForgetLine], item: str) -> bool:
-    latest = max((line for line in lines if line.item_name == item), key=lambda line: line.date)
-    return isinstance(latest, ForgetRequest)
+    for item in (*asked, *(rng.sample(others, k=1) if terms and others else ())):
+        use = MemoryUse(item_name=item)
+        yield yes_no("forgotten", f"As of today, is {item} to be forgotten?", uses_forgotten(use, terms, today))
 
 
 def _calendar(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
@@ -273,18 +246,40 @@ def _calendar(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
         yield one_of("begins", f"When does {line.title} begin?", _few(starts | near, start, rng), start)
 
 
-_KINDS: tuple[Callable[[Snapshot, random.Random], Iterator[Step]], ...] = (
+def _levels(kind: type[T], name: str, key: str, scale: Sequence[str], words: Sequence[str]) -> Lookup:
+    """Questions about the level in force today for each key of a kind of dated rule."""
+
+    def ask(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+        for about, level in _today(snapshot, _own(snapshot.rules, kind), key, "level"):
+            yield one_of(name, rng.choice(words).format(words_of(about)), scale, level)
+
+    return ask
+
+
+_markings = _levels(FactMarking, "marking", "item_name", PRIVACY_LEVELS,
+                    ("How private is what is known about {} today?", "Which privacy level does {} have today?"))  # fmt: skip
+_clearances = _levels(Clearance, "clearance", "recipient_type", PRIVACY_LEVELS,
+                      ("Up to which level may a recipient of the kind {} be told today?", "What may {} hear at most?"))  # fmt: skip
+_caps = _levels(TypeCap, "cap", "event", NOTIFY_LEVELS,
+                ("How strongly may a {} reach the user at most today?", "Which level caps every {} as of today?"))  # fmt: skip
+
+_KINDS: tuple[Lookup, ...] = (
     _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _limits, _past, _services, _owners,
     _memories, _forgotten, _calendar,
 )  # fmt: skip
 
 
-def _today(
-    snapshot: Snapshot, lines: Sequence[T], key: Callable[[T], K], value: Callable[[T], V]
-) -> Iterator[tuple[K, V]]:
-    """Each key with its value in force today; lines have a `since`."""
-    for name in dict.fromkeys(key(line) for line in lines):
-        terms = [Dated(value(line), getattr(line, "since", None)) for line in lines if key(line) == name]
+def _own(lines: Iterable[object], kind: type[T]) -> list[T]:
+    """The lines of a kind that are not about somebody else."""
+    return [line for line in lines if isinstance(line, kind) and getattr(line, "owner", None) is None]
+
+
+def _today(snapshot: Snapshot, lines: Sequence[object], key: str, value: str) -> Iterator[tuple[Any, Any]]:
+    """Each key of dated lines with its value in force today; `key` and `value` name fields."""
+    for name in dict.fromkeys(getattr(line, key) for line in lines):
+        terms = [
+            Dated(getattr(line, value), getattr(line, "since", None)) for line in lines if getattr(line, key) == name
+        ]
         held = in_force(terms, snapshot.now.date())
         if held is not None:
             yield name, held
@@ -296,7 +291,3 @@ def _few(pool: set[str], answer: str, rng: random.Random, most: int = 4) -> list
     chosen = [answer, *rng.sample(others, k=min(len(others), most - 1))]
     rng.shuffle(chosen)
     return chosen
-
-
-def _said(name: str) -> str:
-    return name.replace("_", " ")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-__all__ = ["Step", "one_of", "step_questions", "yes_no"]
+__all__ = ["Step", "one_of", "step_questions", "words_of", "yes_no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def yes_no(name: str, ask: str, is_true: bool) -> Step:  # noqa: FBT001 - the an
 
 def one_of(name: str, ask: str, options: Sequence[str], answer: str) -> Step:
     """A step answered by one of some options; underscores in their names become spaces."""
-    return Step(name, ask, _words(answer), tuple(_words(option) for option in options))
+    return Step(name, ask, words_of(answer), tuple(words_of(option) for option in options))
 
 
 def step_questions(family: str, steps: Sequence[Step]) -> dict[str, dict[str, Any]]:
@@ -60,5 +60,6 @@ def _payload(step: Step) -> dict[str, Any]:
     return {"type": "choice", "instructions": step.ask, "criteria": criteria, "label": step.answer}
 
 
-def _words(name: str) -> str:
+def words_of(name: str) -> str:
+    """A name from the vocabulary in words: `close_friend` is "close friend"."""
     return name.replace("_", " ")

@@ -116,12 +116,19 @@ class BadLine(NamedTuple):
     error: DataError
 
 
-def parse_record(payload: Mapping[str, Any], fallback_id: str = "record") -> Record:
+def parse_record(payload: object, fallback_id: str = "record") -> Record:
     """A record from the members of one JSON object, in any of the three layouts; a question may also be a question object.
 
     Raises:
         RequestError: names the field at fault.
     """
+    members = _mapping(payload)
+    if members is None:
+        raise RequestError(f"a record must be an object with state and questions, found {type(payload).__name__}")
+    return _record(members, fallback_id)
+
+
+def _record(payload: Mapping[str, Any], fallback_id: str) -> Record:
     given_questions = _mapping(payload.get("questions")) or {}
     questions: dict[str, Any] = {
         qid: question.model_dump() if isinstance(question, Noul | Choice | Score) else question
@@ -227,17 +234,11 @@ def _open(path: Path) -> IO[bytes]:
 
 def _read_line(path: Path, number: int, line: bytes) -> Record | BadLine:
     try:
-        return parse_record(_as_object(parse_json(line)), fallback_id=f"line-{number}")
+        return parse_record(parse_json(line), fallback_id=f"line-{number}")
     except RequestError as error:
         problem = DataError(str(error), path, number)
         problem.__cause__ = error
         return BadLine(path, number, problem)
-
-
-def _as_object(payload: object) -> dict[str, Any]:
-    if not isinstance(payload, dict):
-        raise RequestError("a record must be an object")
-    return cast("dict[str, Any]", payload)
 
 
 def _iter_parquet(path: Path) -> Iterator[Record | BadLine]:

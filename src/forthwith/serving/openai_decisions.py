@@ -103,7 +103,7 @@ def _read(payload: object) -> Asked:
     if "input" not in members and isinstance(members.get("questions"), Mapping):
         return SYSTEM_ONE.read(members)
     try:
-        body = DecisionsBody.model_validate(_tagged(members))
+        body = DecisionsBody.model_validate(dict(members))
     except ValidationError as error:
         raise request_error(error, ("predicate", "choice", "score")) from error
     questions: dict[str, Any] = {}
@@ -117,18 +117,6 @@ def _read(payload: object) -> Asked:
         slots.append(_Slot(qid, question.name, shown))
     request = _checked(body, questions)
     return Asked(request, lambda decision: _render(decision, slots))
-
-
-def _tagged(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse unknown question types by name before the union of all types is tried."""
-    questions = members.get("questions")
-    if isinstance(questions, list):
-        for place, question in enumerate(cast("list[Any]", questions)):
-            kind = cast("dict[str, Any]", question).get("type") if isinstance(question, dict) else None
-            if kind not in ("predicate", "choice", "score"):
-                message = f"must be an object whose type is predicate, choice or score, found {kind!r:.60}"
-                raise RequestError(message, (FieldProblem(("questions", place, "type"), message, "value_error"),))
-    return dict(members)
 
 
 def _checked(body: DecisionsBody, questions: Mapping[str, Any]) -> Request:

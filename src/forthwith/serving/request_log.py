@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from forthwith.errors import ForthwithError, RequestError
 
-__all__ = ["RequestLog", "configure_logging", "failure_lines", "log_line", "new_request_id"]
+__all__ = ["LOG_LEVELS", "RequestLog", "configure_logging", "failure_lines", "log_line", "new_request_id"]
 
 _log = logging.getLogger("forthwith.serving")
 Finished = Callable[[str, int, float], None]
@@ -135,6 +135,9 @@ class _Stream(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Drop the line."""
         del record
+
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def configure_logging(level: str = "info", stream: TextIO | None = None) -> None:

@@ -23,7 +23,7 @@ from forthwith.model import Model
 from forthwith.readout import readout_by_name
 from forthwith.serving.app import DecisionService, create_app
 from forthwith.serving.connections import allow_open_files, bounded_protocol
-from forthwith.serving.request_log import configure_logging
+from forthwith.serving.request_log import LOG_LEVELS, configure_logging
 from forthwith.serving.settings import RequestLimits, ServingSettings
 from forthwith.serving.tracing import configured_traces
 
@@ -105,6 +105,10 @@ class ServerPlan:
     traces: str | None = None
     drain_s: float = 0.5
     answer_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.log_level not in LOG_LEVELS:
+            raise ConfigError(f"unknown log level {self.log_level!r}; use {', '.join(LOG_LEVELS)}", "log_level")
 
 
 class _DrainingServer(uvicorn.Server):

@@ -78,17 +78,21 @@ def task_weights(records: Sequence[Record], data: Data) -> dict[str, float]:
     questions then weigh that much, whatever the record's task weighs.
     """
     counts = Counter(task_of(record) for record in records)
-    raw = {task: _named_weight(task, data, 1.0) * count**-data.balance for task, count in counts.items()}
+    raw = {task: _weight(task, data) * count**-data.balance for task, count in counts.items()}
     mean = sum(raw[task] * count for task, count in counts.items()) / max(1, sum(counts.values()))
     if data.task_weights:
         families = {family for record in records for family in record.families.values()} - raw.keys()
-        named = {family: _named_weight(family, data, -1.0) for family in families}
-        raw |= {family: value for family, value in named.items() if value >= 0}
+        raw |= {family: weight for family in families if (weight := _named_weight(family, data)) is not None}
     return {task: value / mean for task, value in raw.items()} if mean > 0 else raw
 
 
-def _named_weight(task: str, data: Data, otherwise: float) -> float:
+def _weight(task: str, data: Data) -> float:
+    named = _named_weight(task, data)
+    return 1.0 if named is None else named
+
+
+def _named_weight(task: str, data: Data) -> float | None:
     if task in data.task_weights:
         return data.task_weights[task]
     prefixes = [name for name in data.task_weights if name.endswith("*") and task.startswith(name[:-1])]
-    return data.task_weights[max(prefixes, key=len)] if prefixes else otherwise
+    return data.task_weights[max(prefixes, key=len)] if prefixes else None

@@ -13,8 +13,9 @@ from forthwith.personal.fragment import Anchor, PlannedFamily
 from forthwith.personal.kb.habits import address
 from forthwith.personal.kb.knowledge import KnowledgeBase
 from forthwith.personal.kb.profile import Fact, LaterChoice, Person, UserProfile
-from forthwith.personal.lines import Contact, Line, MemoryFact
+from forthwith.personal.lines import Contact, ForgetLine, Line, MemoryFact, Repermission
 from forthwith.personal.pending import Pending, PendingBody
+from forthwith.personal.rules import ForgetTerm
 from forthwith.personal.vocabulary import EventType, RecipientType, Variant
 from forthwith.personal.world.names import FIRST_NAMES, LAST_NAMES, person_name
 
@@ -164,3 +165,10 @@ def other_person(ctx: FamilyContext) -> str:
 
 EVENT_NEEDS_SENDER: frozenset[EventType] = frozenset({"message"})
 RECIPIENTS_WITH_NAME: tuple[RecipientType, ...] = ("family", "close_friend", "coworker", "service_provider")
+
+
+def forget_term(line: ForgetLine) -> ForgetTerm:
+    """What a line about forgetting means to the rule."""
+    return ForgetTerm(
+        line.date, isinstance(line, Repermission), line.item_name, line.note_date, line.attribute, line.category
+    )

@@ -5,12 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, replace
 
-from forthwith.personal.families.context import Cell, FamilyContext, contact_line, memory_line, other_person, required
+from forthwith.personal.families.context import (
+    Cell,
+    FamilyContext,
+    contact_line,
+    forget_term,
+    memory_line,
+    other_person,
+    required,
+)
 from forthwith.personal.fragment import Fragment, QuestionSpec
 from forthwith.personal.kb.profile import Fact
 from forthwith.personal.lines import ForgetLine, ForgetRequest, Repermission
 from forthwith.personal.pending import ForgottenAction
-from forthwith.personal.rules import ForgetTerm, MemoryUse, uses_forgotten
+from forthwith.personal.rules import MemoryUse, uses_forgotten
 from forthwith.personal.steps import Step, yes_no
 
 __all__ = ["DESIGN", "build"]
@@ -43,7 +51,7 @@ def build(ctx: FamilyContext) -> Fragment | None:
     case = _attribute_case(ctx) if ctx.slot.scenario == "attribute" else _item_case(ctx)
     if case is None:
         return None
-    label = uses_forgotten(case.use, [_term(line) for line in case.terms if line.owner is None], ctx.today)
+    label = uses_forgotten(case.use, [forget_term(line) for line in case.terms if line.owner is None], ctx.today)
     if str(label).lower() != ctx.slot.label:
         return None
     return _fragment(ctx, case, label=str(label).lower())
@@ -92,7 +100,7 @@ def _fragment(ctx: FamilyContext, case: _Case, *, label: str) -> Fragment:
 
 def _steps(ctx: FamilyContext, case: _Case, label: str) -> tuple[Step, ...]:
     """Whether what is used was ever to be forgotten, and whether it was ever allowed again."""
-    own = [_term(line) for line in case.terms if line.owner is None]
+    own = [forget_term(line) for line in case.terms if line.owner is None]
     asked = [term for term in own if not term.allows]
     lifted = [replace(term, allows=False) for term in own if term.allows]
     return (
@@ -104,12 +112,6 @@ def _steps(ctx: FamilyContext, case: _Case, label: str) -> tuple[Step, ...]:
         yes_no(
             "lifted", f"Did the user ever allow again what {label} uses?", uses_forgotten(case.use, lifted, ctx.today)
         ),
-    )
-
-
-def _term(line: ForgetLine) -> ForgetTerm:
-    return ForgetTerm(
-        line.date, isinstance(line, Repermission), line.item_name, line.note_date, line.attribute, line.category
     )
 
 
