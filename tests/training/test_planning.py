@@ -1,8 +1,11 @@
 import pytest
 
+from forthwith.readout import readout_by_name
 from forthwith.schema import parse_record
+from forthwith.testing import tiny_encoder
 from forthwith.training.config import Data
-from forthwith.training.planning import task_of, task_weights
+from forthwith.training.planning import Planner, task_of, task_weights
+from forthwith.training.rows import RowRules
 
 
 def record(number, *sources, task=None):
@@ -37,3 +40,11 @@ def test_a_family_of_questions_weighs_what_it_is_named_for_whatever_its_record_w
 def test_families_that_are_not_named_follow_their_record():
     assert set(task_weights([RULE, TOPIC], Data(task_weights={"topics": 2.0}))) == {"route", "topics"}
     assert set(task_weights([RULE, TOPIC], Data(balance=0.5))) == {"route", "topics"}
+
+
+def test_a_row_weighs_each_question_by_its_family_and_the_others_by_the_record():
+    weights = {"route": 3.0, "route.kind": 0.5}
+    row = Planner(readout_by_name("branch"), tiny_encoder(), RowRules(), weights).row(RULE, 0)
+    assert {question.family: question.weight for question in row.questions} == {
+        "route": 3.0, "route.kind": 0.5, "lookup.mark3": 3.0,
+    }  # fmt: skip
