@@ -157,7 +157,7 @@ def _limits(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
     amounts = {line.amount for line in lines} | {held + step for step in rng.sample((-20, -10, 10, 20, 30), k=2)}
     shown = [f"${amount}" for amount in sorted(amounts) if amount > 0]
     yield one_of("limit", "Above which amount does the user have to be asked today?", shown, f"${held}")
-    for share in rng.sample(_SHARES, k=3):
+    for share in rng.sample(_SHARES, k=6):
         cents = round(100 * held * share) + rng.choice((-1, 0, 0, 1, 37))
         price = f"${cents // 100}.{cents % 100:02}"
         ask = rng.choice(

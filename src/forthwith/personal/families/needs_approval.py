@@ -162,9 +162,17 @@ def _purchase(ctx: FamilyContext) -> _Case | None:
         f"above the limit: {label}",
     )
     above = yes_no("above", f"Is the total of Proposed action {ctx.letter} more than ${found}?", label)
-    return _Case(
-        body, in_order, label, path, steps=(above,), rule_steps=_limit_steps(ctx, in_order, found, is_over=label)
-    )
+    steps = (_total_step(ctx, body), above)
+    return _Case(body, in_order, label, path, steps=steps, rule_steps=_limit_steps(ctx, in_order, found, is_over=label))
+
+
+def _total_step(ctx: FamilyContext, body: PurchaseAction) -> Step:
+    """What the purchase comes to, among its parts and an amount close by (no draw: the record stays as it is)."""
+    total = body.amount_cents
+    near = total + (500 if total // 100 % 2 or total <= 500 else -500)
+    amounts = sorted({total, near, body.unit_price_cents, body.delivery_fee_cents})
+    ask = f"What does Proposed action {ctx.letter} come to in all?"
+    return one_of("total", ask, [dollars(cents) for cents in amounts], dollars(total))
 
 
 def _limit_steps(
