@@ -9,9 +9,12 @@ from forthwith.personal.compose import draft
 from forthwith.personal.generate import make_record
 from forthwith.personal.kb.knowledge import open_kb
 from forthwith.personal.lines import (
+    Clearance,
     Contact,
     EntityNote,
+    FactMarking,
     ForgetRequest,
+    MeetingCap,
     MemoryFact,
     PastCases,
     PriorityCode,
@@ -147,3 +150,62 @@ def test_records_ask_their_lookups_beside_their_families(kb_folder):
         if planned.extent == "short":
             own = {line.fact_id for part in made.fragments for line in part.memory}
             assert {line.fact_id for line in made.snapshot.memory} == own
+
+
+def test_further_arrivals_follow_cap_mark_quiet_hours_and_meetings():
+    # cap digest (1), quiet 22 to 6, meetings silent (0), marks K3 low (1) and K4 high (3), no calls on who sends it
+    state = Snapshot(
+        NOW,
+        "UTC",
+        rules=(
+            TypeCap("c", "bill_due", "notify"),
+            QuietHours("q", 22, 6),
+            MeetingCap("m", "silent"),
+            PriorityCode("p0", "bill_due", "K3", "low"),
+            PriorityCode("p1", "bill_due", "K4", "high"),
+        ),
+    )
+    found = {
+        step.ask: step.answer
+        for seed in range(200)
+        for step in lookups(state, 100, random.Random(seed))
+        if step.name == "arrival"
+    }
+    for ask, answer in found.items():
+        hour = int(ask.partition(" at " if " at " in ask else "arrives ")[2][:2])
+        if "in a meeting" in ask or "none urgency" in ask:
+            assert answer == "silent"
+        elif hour >= 22 or hour < 6 or "K3" in ask or "low urgency" in ask:
+            assert answer == "digest"
+        else:
+            assert answer == "notify"  # medium as it is, high held back by the cap
+    assert {"silent", "digest", "notify"} == set(found.values())
+    assert any("K4" in ask for ask in found)
+
+
+def test_nobody_is_asked_about_arrivals_where_a_rule_of_theirs_is_missing():
+    state = Snapshot(NOW, "UTC", rules=(TypeCap("c", "bill_due", "notify"), QuietHours("q", 22, 6)))
+    assert not [step for step in lookups(state, 100, random.Random(1)) if step.name == "arrival"]
+
+
+def test_who_may_be_told_what_follows_from_marking_and_clearance():
+    state = Snapshot(
+        NOW,
+        "UTC",
+        rules=(
+            FactMarking("f0", "1", "Oolong", "public"),
+            FactMarking("f1", "1", "Oolong", "secret", since=dt.date(2024, 1, 1)),
+            FactMarking("f2", "2", "Assam", "public"),
+            Clearance("k0", "coworker", "internal"),
+        ),
+        contacts=(Contact("a", "Ada Bell", "coworker", "a@example.org"), Contact("b", "Cato Fenn", "family", "c@example.org")),
+    )  # fmt: skip
+    found = {
+        step.ask: step.answer
+        for seed in range(50)
+        for step in lookups(state, 100, random.Random(seed))
+        if step.name == "telling"
+    }
+    assert found["May Ada Bell be told what is known about Oolong today?"] == "false"
+    assert found["Is a coworker allowed to hear about Assam?"] == "true"
+    assert not any("Cato" in ask for ask in found), "nothing says what family may hear"

@@ -18,6 +18,7 @@ from forthwith.personal.lines import (
     ConnectedServices,
     EntityNote,
     FactMarking,
+    MeetingCap,
     MemoryFact,
     PastCases,
     PriorityCode,
@@ -35,6 +36,8 @@ from forthwith.personal.rules import (
     connected_services,
     in_force,
     in_quiet_hours,
+    may_share,
+    notify_level,
     purchase_needs_approval,
     urgency_of_magnitude,
     uses_forgotten,
@@ -50,6 +53,7 @@ from forthwith.personal.vocabulary import (
     SERVICES,
     URGENCIES,
     EntityKind,
+    EventType,
     Service,
 )
 
@@ -146,6 +150,67 @@ def _quiet(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
         hour = rng.randrange(24)
         ask = f"Is {hour:02}:30 within the quiet hours that hold today?"
         yield yes_no("quiet", ask, in_quiet_hours(hour, start, end))
+
+
+def _arrivals(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """How strongly further events would reach the user, where caps, quiet hours and the cap in meetings are all stated."""
+    caps = list(_today(snapshot, _own(snapshot.rules, TypeCap), "event", "level"))
+    meetings = _own(snapshot.rules, MeetingCap)
+    quiet = [Dated((line.start, line.end), line.since) for line in _own(snapshot.rules, QuietHours)]
+    window = in_force(quiet, snapshot.now.date())
+    if not (caps and meetings and window):
+        return
+    named = [name for line in _own(snapshot.rules, VipList) for name in line.names]
+    for _ in range(6):
+        event, cap = rng.choice(caps)
+        urgency, told = _told_urgency(snapshot, event, rng)
+        sender = rng.choice(named) if named and event == "message" and rng.random() < 0.4 else None
+        in_quiet, in_meeting = rng.choice(((False, False), (True, False), (False, True)))
+        hour = rng.choice([hour for hour in range(24) if in_quiet_hours(hour, *window) == in_quiet] or [window[0]])
+        level = notify_level(
+            urgency=urgency,
+            type_cap=NOTIFY_LEVELS.index(cap),
+            is_vip=sender is not None,
+            in_quiet=in_quiet_hours(hour, *window),
+            in_meeting=in_meeting,
+            meeting_cap=NOTIFY_LEVELS.index(meetings[0].level),
+        )
+        of = f" of {sender}" if sender else ""
+        when = (
+            f"at {hour:02}:{rng.choice((5, 20, 35, 50)):02}, {'in a meeting' if in_meeting else 'outside of meetings'}"
+        )
+        words = rng.choice(("How strongly may a {} reach the user {}?", "Which level has a {} that arrives {}?"))
+        ask = words.format(f"{words_of(event)}{of} {told}", when)
+        yield one_of("arrival", ask, NOTIFY_LEVELS, NOTIFY_LEVELS[level])
+
+
+def _told_urgency(snapshot: Snapshot, event: EventType, rng: random.Random) -> tuple[int, str]:
+    """An urgency and how an event shows it: by a mark or a number where the state explains them, else by name."""
+    marks = [line for line in _own(snapshot.rules, PriorityCode) if line.event == event]
+    scales = [line for line in _own(snapshot.rules, UrgencyScale) if line.event == event]
+    if marks and rng.random() < 0.6:
+        line = rng.choice(marks)
+        return URGENCIES.index(line.urgency), f"with the mark {line.code}"
+    if scales and rng.random() < 0.6:
+        number = rng.randint(1, 100)
+        return urgency_of_magnitude(number, scales[0].low, scales[0].medium, scales[0].high), (
+            f"of {number} {scales[0].unit}"
+        )
+    urgency = rng.randrange(len(URGENCIES))
+    return urgency, f"of {URGENCIES[urgency]} urgency"
+
+
+def _tellings(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
+    """Who may be told what: markings and clearances that are both stated."""
+    markings = list(_today(snapshot, _own(snapshot.rules, FactMarking), "item_name", "level"))
+    clearances = dict(_today(snapshot, _own(snapshot.rules, Clearance), "recipient_type", "level"))
+    names = [(line.name, line.relationship) for line in snapshot.contacts]
+    who = [(f"a {words_of(kind)}" if kind != "public" else "the public", kind) for kind in clearances]
+    pairs = [(name, kind) for name, kind in (*names, *who) if kind in clearances]
+    for item, level in markings if pairs else ():
+        for name, kind in rng.sample(pairs, k=min(len(pairs), 3)):
+            ask = rng.choice(("May {} be told what is known about {} today?", "Is {} allowed to hear about {}?"))
+            yield yes_no("telling", ask.format(name, item), may_share(level, clearances[kind]))
 
 
 def _limits(snapshot: Snapshot, rng: random.Random) -> Iterator[Step]:
@@ -264,8 +329,8 @@ _caps = _levels(TypeCap, "cap", "event", NOTIFY_LEVELS,
                 ("How strongly may a {} reach the user at most today?", "Which level caps every {} as of today?"))  # fmt: skip
 
 _KINDS: tuple[Lookup, ...] = (
-    _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _limits, _past, _services, _owners,
-    _memories, _forgotten, _calendar,
+    _names, _marks, _scales, _markings, _clearances, _contacts, _always_through, _caps, _quiet, _arrivals, _tellings, _limits, _past,
+    _services, _owners, _memories, _forgotten, _calendar,
 )  # fmt: skip
 
 
