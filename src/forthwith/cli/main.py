@@ -9,6 +9,7 @@ import typer
 
 from forthwith import __version__
 from forthwith.cli.adapter_check import adapter_check
+from forthwith.cli.average import average
 from forthwith.cli.calibrate import calibrate
 from forthwith.cli.cascade import cascade
 from forthwith.cli.commit import commit
@@ -69,7 +70,7 @@ def _main(
 
 PANELS = {
     "Decide and serve": (decide, serve, new_key),
-    "Train": (train, export, adapter_check),
+    "Train": (train, average, export, adapter_check),
     "Models": (pull, models, show, doctor),
     "Calibrate and prove": (
         predict, calibrate, evaluate, compare, power, commit, gate, validity, stability, cascade, report,
