@@ -18,7 +18,7 @@ $(VENV)/.dev: $(VENV)/.core
 
 demo: $(VENV)/.core
 	@$(BIN)/forthwith pull
-	@$(BIN)/forthwith decide examples/dog_food.json --model forthwith-135m-personal
+	@$(BIN)/forthwith decide examples/dog_food.json
 	@$(BIN)/forthwith decide examples/support_ticket.json
 
 test: $(VENV)/.dev

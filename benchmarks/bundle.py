@@ -1,7 +1,7 @@
 r"""Put a trained adapter, its calibration and its card together into a bundle that ships with the package.
 
-    python benchmarks/bundle.py --adapter FOLDER --calibration FILE --card FILE --name forthwith-135m-personal --version 0.3.0 \
-        --trained-on FILE… --provenance FILE --out src/forthwith/bundles/forthwith-135m-personal
+    python benchmarks/bundle.py --adapter FOLDER --calibration FILE --card FILE --name forthwith-135m --version 0.4.0 \
+        --trained-on FILE… --provenance FILE --out src/forthwith/bundles/forthwith-135m
 
 The adapter folder holds `adapter_config.json` and `adapter_model.safetensors`; `--trained-on` names the training records (or the
 `trained_states.bin` of a bundle), whose states are noted as hashes, so that nobody calibrates on them. Of the calibration, families that
