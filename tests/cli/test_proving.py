@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -225,7 +226,13 @@ def test_gate_judges_committed_data_once(data: Path, predictions: dict[str, Path
     with pytest.raises(ArtifactError, match="used before"):
         call(*judge)
     call("evaluate", "--data", data, "--preds", predictions["one"], "--out", out.parent)
-    assert "1 of 1 checks" in (out.parent / "report.html").read_text()
+    assert "1 of 1 checks, on these data" in (out.parent / "report.html").read_text()
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(data.read_bytes() + b"\n")
+    verdict = json.loads(out.read_text()) | {"data_sha256": sha256(other.read_bytes()).hexdigest()}
+    out.write_text(json.dumps(verdict))
+    call("report", out.parent)
+    assert f"1 of 1 checks, on other data ({verdict['data_sha256'][:12]})" in (out.parent / "report.html").read_text()
 
 
 def test_a_failed_gate_exits_with_one(data: Path, predictions: dict[str, Path], tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def records() -> list[Record]:
     ]  # fmt: skip
 
 
+def held_back() -> list[Record]:
+    """The same questions about states that no run here is trained on."""
+    return [
+        record.model_copy(update={"id": f"held-{record.id}", "state": f"Somebody wrote {word}."})
+        for record, word in zip(records(), WORDS, strict=True)
+    ]
+
+
 def model_folder(place: Path, shape: str = "llama") -> Path:
     folder = place / f"base-{shape}"
     if not folder.exists():
@@ -54,7 +62,7 @@ def prepared_tiny(place: Path, config: TrainingConfig | None = None, shape: str 
 
 
 def trainer_of(config: TrainingConfig, prepared: Prepared, folder: Path) -> Trainer:
-    checkpoints = Checkpoints(folder, config.fingerprint, "tiny")
+    checkpoints = Checkpoints(folder, config.fingerprints, "tiny")
     data = TrainingData(records(), records()[:4])
     return Trainer(config, prepared, data, checkpoints=checkpoints, log_every=1)
 

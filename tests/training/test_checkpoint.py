@@ -43,7 +43,7 @@ def started(place: Path) -> tuple[TreeForward, torch.optim.AdamW]:
 
 def test_everything_comes_back(tmp_path: Path) -> None:
     forward, optimiser = started(tmp_path)
-    kept = Checkpoints(tmp_path / "run", "print", "base")
+    kept = Checkpoints(tmp_path / "run", {"[lora]": "print"}, "base")
     kept.save(forward, optimiser, Progress(step=3, position=Position(1, 2, 3), best=0.5))
     other = prepared_tiny(tmp_path).forward
     fresh = torch.optim.AdamW(trainable_parameters(other), lr=0.2)
@@ -58,7 +58,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 
 def test_a_full_disk_keeps_the_state_before(tmp_path: Path) -> None:
     forward, optimiser = started(tmp_path)
-    kept = Checkpoints(tmp_path / "run", "print", "base")
+    kept = Checkpoints(tmp_path / "run", {"[lora]": "print"}, "base")
     kept.save(forward, optimiser, Progress(step=1))
     with files_up_to(2000), pytest.raises(ArtifactError, match=r"cannot be written.*the state before is kept"):
         kept.save(forward, optimiser, Progress(step=2))
@@ -69,7 +69,7 @@ def test_a_full_disk_keeps_the_state_before(tmp_path: Path) -> None:
 
 def test_a_replacement_that_was_cut_off_is_undone(tmp_path: Path) -> None:
     forward, optimiser = started(tmp_path)
-    kept = Checkpoints(tmp_path / "run", "print", "base")
+    kept = Checkpoints(tmp_path / "run", {"[lora]": "print"}, "base")
     kept.save(forward, optimiser, Progress(step=1))
     kept.last.rename(tmp_path / "run" / ".last.old")
     (tmp_path / "run" / ".last.partial").mkdir()

@@ -49,6 +49,30 @@ def test_an_unknown_export_is_refused(tmp_path: Path) -> None:
     assert "'onnx' is none of bundle, merged, gguf, vllm" in str(result.exception)
 
 
+def test_an_option_of_another_export_is_refused(tmp_path: Path) -> None:
+    val = write_records(tmp_path / "v.jsonl", records()[:2])
+    for options, said in (
+        (["--as", "vllm", "--val", str(val)], "vllm has neither"),
+        (["--as", "merged", "--adapter-dtype", "float16"], "merged has neither"),
+        (["--as", "merged", "--full"], "--full is for a GGUF file"),
+    ):
+        result = CliRunner().invoke(app, ["export", str(tmp_path), "--out", str(tmp_path / "x"), *options])
+        assert said in str(result.exception)
+
+
+def test_a_record_without_targets_is_refused_with_what_to_do(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "c.toml").write_text(CONFIG)
+    some = [*records()[:2], records()[2].model_copy(update={"targets": {}})]
+    data = write_records(tmp_path / "t.jsonl", some)
+    result = CliRunner().invoke(
+        app, ["train", "--config", str(tmp_path / "c.toml"), "--data", str(data), "--out", str(tmp_path / "run"),
+              "--device", "cpu", "--base", str(model_folder(tmp_path))],
+    )  # fmt: skip
+    assert "'w2' cannot be trained on: no question has a target; give one of them a label" in str(result.exception)
+    assert "shorten it" not in str(result.exception)
+
+
 def test_records_that_teach_nothing_are_told(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "c.toml").write_text(CONFIG + 'overlong = "skip"\n')

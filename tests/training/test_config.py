@@ -50,7 +50,7 @@ def test_a_file_that_is_missing_or_not_toml_is_refused(tmp_path: Path) -> None:
 def test_the_fingerprint_ignores_how_a_run_computes() -> None:
     one = parse_config({"name": "x"})
     assert (
-        parse_config({"name": "x", "runtime": {"compile": False}, "batching": {"workers": 3}}).fingerprint
-        == one.fingerprint
+        parse_config({"name": "x", "runtime": {"compile": False}, "batching": {"workers": 3}}).fingerprints
+        == one.fingerprints
     )
-    assert parse_config({"name": "x", "seed": 1}).fingerprint != one.fingerprint
+    assert parse_config({"name": "x", "seed": 1}).fingerprints != one.fingerprints

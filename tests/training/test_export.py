@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from llama_server import llama_server
-from training_runs import config_of, model_folder, records, write_records
+from training_runs import config_of, held_back, model_folder, records, write_records
 
 from forthwith.engine.loading import ModelSource, load_model
 from forthwith.engine.openai import OpenAIEngine
 from forthwith.engine.server_calls import CallSettings
 from forthwith.engine.transformers import TransformersEngine
-from forthwith.errors import ArtifactError
+from forthwith.errors import ArtifactError, DataError
 from forthwith.evaluation.trained_on import trained_states_at
 from forthwith.model import Model
 from forthwith.schema import state_sha256
@@ -40,7 +40,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_bundle_answers_as_the_run_and_is_loaded_by_name(run_folder: Path, tmp_path: Path) -> None:
     run = open_run(run_folder)
     exported = export_bundle(
-        run, tmp_path / "bundle", records()[:8], name="kinds", adapter_dtype="float16", device="cpu"
+        run, tmp_path / "bundle", held_back()[:8], name="kinds", adapter_dtype="float16", device="cpu"
     )
     assert exported.gap.questions == 8
     assert exported.gap.answers_changed == 0
@@ -52,6 +52,15 @@ def test_a_bundle_answers_as_the_run_and_is_loaded_by_name(run_folder: Path, tmp
     assert len(states) == 12
     assert all(state_sha256(record.state) in states for record in records())
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_bundle_is_not_calibrated_on_what_was_trained_on(run_folder: Path, tmp_path: Path) -> None:
+    mixed = [*held_back()[:3], *records()[:2]]
+    with pytest.raises(
+        DataError, match="2 of 5 validation records show a state that the model was trained on, first 'w0'"
+    ):
+        export_bundle(open_run(run_folder), tmp_path / "bundle", mixed, name="kinds", device="cpu")
+    assert not (tmp_path / "bundle").exists()
 
 
 def test_merged_weights_answer_as_the_run(run_folder: Path, tmp_path: Path) -> None:

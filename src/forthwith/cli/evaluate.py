@@ -113,6 +113,10 @@ def _show(evaluation: Evaluation) -> None:
     table.add_section()
     table.add_row("macro", str(report.n_questions), shown(macro.accuracy), "", *map(shown, numbers))
     console.print(table)
+    if report.n_without_target:
+        console.print(f"{report.n_without_target} questions have no right answer on record and are left out")
+    if evaluation.records_left_out:
+        console.print(f"{evaluation.records_left_out} records were not predicted and are left out")
     for found in evaluation.comparisons:
         console.print(
             f"minus {found.baseline}: {100 * found.macro.difference:+.1f} points "

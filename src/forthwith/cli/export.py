@@ -33,6 +33,10 @@ def export(
 
     if kind not in ("bundle", "merged", "gguf", "vllm"):
         raise ConfigError(f"--as: {kind!r} is none of bundle, merged, gguf, vllm", "as")
+    if kind != "bundle" and (val or adapter_dtype != "float32"):
+        raise ConfigError(f"--val and --adapter-dtype are for a bundle; {kind} has neither, leave them out", "as")
+    if full and kind != "gguf":
+        raise ConfigError(f"--full is for a GGUF file, not for {kind}; leave it out", "full")
     opened = exports.open_run(run)
     match kind:
         case "bundle":
@@ -57,3 +61,5 @@ def export(
         else "tensor names checked against the checkpoint; prove it on the server with adapter-check"
     )
     typer.echo(f"{done.place}: {checked}")
+    if kind in ("merged", "gguf"):
+        typer.echo(f"it does not say how it is read: load it with --readout {opened.readout.name}", err=True)

@@ -9,7 +9,7 @@ from forthwith.engine.openai import OpenAIEngine
 from forthwith.engine.server_calls import CallSettings
 from forthwith.errors import ArtifactError
 
-__all__ = ["load_served"]
+__all__ = ["load_served", "load_tokenizer"]
 
 
 def load_served(
@@ -29,7 +29,7 @@ def load_served(
         EngineError: the server cannot be reached.
     """
     source = tokenizer or OpenAIEngine(settings, model, max_tokens=max_tokens).identity.model
-    ours = _load_tokenizer(source)
+    ours = load_tokenizer(source)
     engine = OpenAIEngine(
         settings,
         model,
@@ -40,7 +40,12 @@ def load_served(
     return engine, Encoder(ours)
 
 
-def _load_tokenizer(source: str) -> Any:
+def load_tokenizer(source: str) -> Any:
+    """A tokenizer from a folder or a hub id.
+
+    Raises:
+        ArtifactError: there is none.
+    """
     from transformers import AutoTokenizer
 
     try:

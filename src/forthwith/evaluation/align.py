@@ -23,6 +23,17 @@ __all__ = ["AlignConfig", "AlignedQuestions", "align", "align_files"]
 ClusterBy = Literal["user", "state"]
 
 _SHOWN = 5
+_UNPREDICTED = "questions without a prediction"
+_REPEATED = "repeated predictions"
+_TRAINED_ON = "records whose state the model was trained on"
+_REMEDIES = {
+    _UNPREDICTED: "predict this very file to its end; of a run with --limit, or one that left records out, `evaluate --partial`"
+    " measures what there is",
+    _REPEATED: "keep one line a question",
+    _TRAINED_ON: "give records that were held back",
+    "questions without a target": "give them labels",
+}
+"""What to do about a fault; about all others, predict the very file again."""
 _USUAL_FIELDS = ("variant", "style", "language", "renderer", "domain", "buried", "difficulty")
 _PROMPT_EDGES = (256, 1024, 4096)
 _OPTION_EDGES = (3, 6, 11)
@@ -110,7 +121,8 @@ class _Faults:
         for kind, places in self.found.items():
             shown = "" if self.is_sealed else f" (first: {', '.join(places[:_SHOWN])})"
             parts.append(f"{len(places)} {kind}{shown}")
-        raise DataError(f"predictions and records do not match: {'; '.join(parts)}; predict this very file again")
+        remedies = dict.fromkeys(_REMEDIES.get(kind, "predict this very file again") for kind in self.found)
+        raise DataError(f"predictions and records do not match: {'; '.join(parts)}; {'; '.join(remedies)}")
 
 
 def align_files(predictions: str | Path, records: str | Path, config: AlignConfig | None = None) -> AlignedQuestions:
@@ -155,7 +167,7 @@ def _collect(predictions: Iterable[Prediction], faults: _Faults) -> tuple[dict[t
         place = (line.id, line.qid)
         readouts.add(line.readout)
         if place in lines:
-            faults.add("repeated predictions", f"{line.id}/{line.qid}")
+            faults.add(_REPEATED, f"{line.id}/{line.qid}")
         if len(line.log_scores) != len(line.options):
             faults.add("predictions with more or fewer log-scores than options", f"{line.id}/{line.qid}")
         elif not all(map(math.isfinite, line.log_scores)):
@@ -186,7 +198,7 @@ class _Rows:
         self._n_records += 1
         trained_on = self._config.training_hashes
         if trained_on and state_sha256(record.state) in trained_on:
-            self._faults.add("records whose state the model was trained on", record.id)
+            self._faults.add(_TRAINED_ON, record.id)
         user = record.user_id if self._config.cluster_by == "user" else None
         state = record.cluster_id
         cluster = state if user is None else f"user:{user}"
@@ -195,7 +207,7 @@ class _Rows:
             where = f"{record.id}/{qid}"
             line = self._lines.pop((record.id, qid), None)
             if line is None:
-                self._faults.add("questions without a prediction", where)
+                self._faults.add(_UNPREDICTED, where)
                 continue
             keys = option_keys(question)
             family = record.family(qid)

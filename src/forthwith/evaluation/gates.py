@@ -91,10 +91,15 @@ class SafetyEstimate(_Frozen):
 
 
 class GateReport(_Frozen):
-    """The verdict. Holds counts and aggregates only, so that it can be published for sealed data."""
+    """The verdict. Holds counts and aggregates only, so that it can be published for sealed data.
+
+    Attributes:
+        data_sha256: of the file that decided; None in verdicts that were written before it was noted.
+    """
 
     format: Literal["forthwith-gate-report/1"] = "forthwith-gate-report/1"
     name: str
+    data_sha256: str | None = None
     passed: bool
     checks: list[CheckResult]
     n_questions: int

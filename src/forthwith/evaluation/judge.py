@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from forthwith.calibration import Calibration
+from forthwith.default_model.source import file_sha256
 from forthwith.errors import ConfigError
 from forthwith.evaluation.align import AlignConfig, align_files
 from forthwith.evaluation.calibrate import calibration_for, check_data
@@ -88,7 +89,8 @@ def judge_files(
     config = align or AlignConfig(is_sealed=commitment is not None)
     data = _gate_input(files, fits, config)
     guarded = None if guard is None or guard_fits is None else _gate_input(guard, guard_fits, config)
-    return run_gate(checks, data, guarded, MeasureConfig().safety_rules)
+    report = run_gate(checks, data, guarded, MeasureConfig().safety_rules)
+    return report.model_copy(update={"data_sha256": file_sha256(files.data)})
 
 
 def _calibrations(files: GateFiles) -> _Calibrations:

@@ -38,7 +38,8 @@ def parse_json(text: str | bytes) -> JsonValue:
             text, object_pairs_hook=_object_without_duplicates, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
-        raise RequestError(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
+        where = f"line {error.lineno} column {error.colno}" if "\n" in text.rstrip("\r\n") else f"column {error.colno}"
+        raise RequestError(f"not JSON: {error.msg} at {where}") from error
     except RecursionError as error:
         raise RequestError(f"nested deeper than {MAX_DEPTH} levels; flatten the value") from error
     except ValueError as error:  # integers of over 4,300 digits

@@ -223,7 +223,10 @@ def read_records(path: str | Path) -> Iterator[Record]:
         if isinstance(item, BadLine):
             raise item.error
         if item.id in seen:
-            raise DataError(f"the record id {item.id!r} appears twice; ids must be unique", path)
+            raise DataError(
+                f"the record id {item.id!r} appears twice, the second time as record {len(seen) + 1} of the file; ids must be unique",
+                path,
+            )
         seen.add(item.id)
         yield item
 

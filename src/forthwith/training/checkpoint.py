@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,12 @@ class Checkpoints:
 
     Args:
         folder: the run's folder.
-        fingerprint: of configuration, base and data; a checkpoint of another one is refused.
+        belongs_to: hashes of what the run depends on, by name: settings, base, data; a checkpoint of others is refused.
         base: how the adapter names its base.
     """
 
-    def __init__(self, folder: Path, fingerprint: str, base: str) -> None:
-        self.folder, self.fingerprint, self._base = folder, fingerprint, base
+    def __init__(self, folder: Path, belongs_to: Mapping[str, str], base: str) -> None:
+        self.folder, self._belongs_to, self._base = folder, dict(belongs_to), base
 
     @property
     def last(self) -> Path:
@@ -99,7 +100,7 @@ class Checkpoints:
         def write(place: Path) -> None:
             save_adapter(forward.model, place, self._base, adapter)
             torch.save(moments, place / _OPTIMISER)
-            state = {"fingerprint": self.fingerprint, "progress": asdict(progress)}
+            state = {"belongs_to": self._belongs_to, "progress": asdict(progress)}
             (place / _STATE).write_text(json.dumps(state), encoding="utf-8")
 
         if is_writing:
@@ -136,11 +137,12 @@ class Checkpoints:
             raise ArtifactError(
                 f"the checkpoint {self.last} cannot be read: {error}; delete it to start again"
             ) from error
-        if state["fingerprint"] != self.fingerprint:
+        begun: dict[str, str] = state.get("belongs_to", {})
+        if other := [name for name in {**begun, **self._belongs_to} if begun.get(name) != self._belongs_to.get(name)]:
             raise ArtifactError(
-                f"{self.folder} holds a run of another configuration, base or data; name another --out, or train with the"
-                " settings it was started with", state["fingerprint"][:12], self.fingerprint[:12],
-            )  # fmt: skip
+                f"{self.folder} holds a run that differs from this one in: {', '.join(other)}; name another --out, or train with"
+                " what it was started with"
+            )
         load_adapter_weights(forward.model, self.last)
         load_optimiser_state(forward, optimiser, tensors)
         values: dict[str, Any] = state["progress"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -226,13 +227,19 @@ class TrainingConfig(_Section):
         return self
 
     @property
-    def fingerprint(self) -> str:
-        """Hash of everything that the loss curve depends on."""
+    def fingerprints(self) -> dict[str, str]:
+        """Hash of each setting, or section of settings, that the loss curve depends on; `[name]` is a section."""
         how = {
             "runtime": {"attention", "compile", "autotune", "gradient_checkpointing", "shard"},
             "batching": {"workers"},
         }
-        return hashlib.sha256(self.model_dump_json(exclude=how).encode()).hexdigest()
+        told = self.model_dump(mode="json", exclude=how)
+        return {
+            f"[{name}]" if isinstance(value, dict) else name: hashlib.sha256(
+                json.dumps(value, sort_keys=True).encode()
+            ).hexdigest()
+            for name, value in told.items()
+        }
 
 
 def parse_config(payload: dict[str, Any]) -> TrainingConfig:

@@ -20,10 +20,10 @@ from forthwith.calibration import Binding, Calibration, ScoredQuestion, ScoredQu
 from forthwith.default_model import SMOLLM2, ensure_default_model
 from forthwith.engine.loading import LoadedModel, ModelSource, load_model
 from forthwith.engine.transformers import TransformersEngine
-from forthwith.errors import ArtifactError
+from forthwith.errors import ArtifactError, DataError
 from forthwith.readout import Readout, readout_by_name
-from forthwith.schema import Record, option_keys
-from forthwith.schema.trained_states import TRAINED_STATES_NAME
+from forthwith.schema import Record, option_keys, state_sha256
+from forthwith.schema.trained_states import TRAINED_STATES_NAME, TrainedStates
 from forthwith.training.card import write_card
 from forthwith.training.gguf_file import write_gguf
 from forthwith.training.probes import ProbeGap, compare_scores, probe_scores, require_same
@@ -121,7 +121,11 @@ def export_bundle(
 
     Raises:
         ArtifactError: the folder is not empty, or the bundle answers otherwise than the run.
+        DataError: a validation record's state was trained on.
     """
+    states = run.folder / TRAINED_STATES_NAME
+    if states.is_file():
+        _check_unseen(validation, TrainedStates.read(states))
     adapter = _stored_adapter(run, out, adapter_dtype)
     trained = TrainedRun(run.folder, run.summary, run.readout, run.base_place, adapter)
     loaded = trained.load(device=device)
@@ -154,7 +158,7 @@ def export_bundle(
         adapter=adapter,
         calibration=calibration,
         card=write_card(name, run.summary, answered, calibration),
-        trained_states=states.read_bytes() if (states := run.folder / TRAINED_STATES_NAME).is_file() else None,
+        trained_states=states.read_bytes() if states.is_file() else None,
         provenance={
             "run": run.summary["fingerprint"], "data": run.summary["data"], "rows_sha256": run.summary["rows"]["rows_sha256"],
             "config": run.summary["config"], "versions": run.summary["versions"],
@@ -164,6 +168,14 @@ def export_bundle(
     again = load_model(ModelSource(run.base_place, str(load_bundle(out).adapter), device, precision, base["revision"]))
     found = probe_scores(TransformersEngine(again, run.base_place), again.encoder, run.readout)
     return Exported(bundle.folder, require_same(compare_scores(expected, found), _EXACT, "bundle"))
+
+
+def _check_unseen(validation: Sequence[Record], trained: TrainedStates) -> None:
+    if known := [record.id for record in validation if state_sha256(record.state) in trained]:
+        raise DataError(
+            f"{len(known)} of {len(validation)} validation records show a state that the model was trained on, first {known[0]!r};"
+            " a calibration fitted on them would promise too much, so give records that were held back"
+        )
 
 
 def export_merged(run: TrainedRun, out: Path, *, device: str | None = None) -> Exported:

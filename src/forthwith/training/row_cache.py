@@ -150,10 +150,7 @@ def _write(
             line = b""
             if isinstance(row, Unusable):
                 if overlong == "refuse":
-                    raise DataError(
-                        f"record {row.record_id!r} cannot be trained on: {row.reason};"
-                        " shorten it, raise batching.max_tokens, or set batching.overlong to skip"
-                    )
+                    raise DataError(row.refusal)
                 skipped[row.record_id] = row.reason
             else:
                 line = (json.dumps(_encoded(row), separators=(",", ":")) + "\n").encode()

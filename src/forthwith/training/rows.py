@@ -68,10 +68,16 @@ class TrainingRow:
 
 
 class Unusable(NamedTuple):
-    """A record, or a question of it, that gives no row, and why."""
+    """A record that gives no row, why, and what to do about it."""
 
     record_id: str
     reason: str
+    remedy: str
+
+    @property
+    def refusal(self) -> str:
+        """What a run says that does not skip such records."""
+        return f"record {self.record_id!r} cannot be trained on: {self.reason}; {self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -117,11 +123,13 @@ def training_row(
         if (vector := _target(record, qid, question, rules, is_none=qid in none_right or qid in unscored)) is not None
     }
     if not targets:
-        return Unusable(record.id, "no question has a target")
+        remedy = "give one of them a label or a distribution, or set batching.overlong to skip"
+        return Unusable(record.id, "no question has a target", remedy)
     plan = readout.plan(record.request, encoder)
     tree = plan.trees[0]
     if tree.depth > rules.max_tokens:
-        return Unusable(record.id, f"its longest path has {tree.depth} tokens and the limit is {rules.max_tokens}")
+        reason = f"its longest path has {tree.depth} tokens and the limit is {rules.max_tokens}"
+        return Unusable(record.id, reason, "shorten it, raise batching.max_tokens, or set batching.overlong to skip")
     weight = dict(weights or {}) | dict.fromkeys(unscored, 0.0)
     questions: list[RowQuestion] = []
     first: dict[str, int] = {}

@@ -101,8 +101,9 @@ def train(
     cached = _built_rows(config, data, loaded, readout, rows_cache, report)
     prepared = prepare(config, loaded=loaded)
     parts = TrainingData(**{part: found.records for part, found in data.items()})
-    fingerprint = _fingerprint(config, data, loaded, readout)
-    checkpoints = Checkpoints(out, fingerprint, config.base.model)
+    belongs_to = _belongs_to(config, data, loaded, readout)
+    fingerprint = hashlib.sha256("".join(belongs_to.values()).encode()).hexdigest()
+    checkpoints = Checkpoints(out, belongs_to, config.base.model)
     bytes_needed = sum(parameter.numel() for parameter in trainable_parameters(prepared.forward)) * 4 * 5
     check_room(out, bytes_needed)
     with EventLog(out, is_writing=processes.is_first) as log:
@@ -187,12 +188,14 @@ def _built_rows(
     return found
 
 
-def _fingerprint(config: TrainingConfig, data: dict[str, RecordFiles], loaded: LoadedModel, readout: Readout) -> str:
-    parts = [
-        config.fingerprint, loaded.weights_sha256, loaded.encoder.fingerprint, readout.template_sha256,
-        *(found.digest for found in data.values()),
-    ]  # fmt: skip
-    return hashlib.sha256("".join(parts).encode()).hexdigest()
+def _belongs_to(
+    config: TrainingConfig, data: dict[str, RecordFiles], loaded: LoadedModel, readout: Readout
+) -> dict[str, str]:
+    """Hashes of everything that the loss curve depends on, by a name that says what it is."""
+    return {
+        **config.fingerprints, "the base's weights": loaded.weights_sha256, "the tokenizer": loaded.encoder.fingerprint,
+        "the prompt template": readout.template_sha256, **{f"the {part} data": found.digest for part, found in data.items()},
+    }  # fmt: skip
 
 
 def _summary(

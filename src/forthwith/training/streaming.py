@@ -151,7 +151,7 @@ class RowStream:
         if not isinstance(planned, Unusable):
             return planned
         if self.overlong == "refuse":
-            raise DataError(f"record {planned.record_id!r} cannot be trained on: {planned.reason}")
+            raise DataError(planned.refusal)
         return None
 
 

@@ -21,6 +21,7 @@ from forthwith.evaluation.report.tables import (
     comparison_table,
     family_tables,
     gate_table,
+    judged_on,
     models_table,
     none_table,
     safety_table,
@@ -44,7 +45,7 @@ def report_page(evaluation: Evaluation, *, gate: GateReport | None = None, title
         title=title or f"Evaluation of {main.name}",
         lede=_lede(evaluation),
         models=[model.report.name for model in drawn],
-        tiles=[*_tiles(evaluation), *_gate_tiles(gate)],
+        tiles=[*_tiles(evaluation), *_gate_tiles(gate, evaluation.data_sha256)],
         family_chart=interval_chart(_family_rows(drawn), "Accuracy by family"),
         risk_chart=risk_coverage_chart(
             [(model.report.name, _curve(model.report.risk_coverage["all"])) for model in drawn if _has_curve(model)],
@@ -55,7 +56,7 @@ def report_page(evaluation: Evaluation, *, gate: GateReport | None = None, title
         metric_tables=[*([models_table(models)] if len(models) > 1 else []), *family_tables(main)],
         differences=[_difference(found) for found in evaluation.comparisons],
         difference_tables=[comparison_table(evaluation.comparisons)] if evaluation.comparisons else [],
-        checks=None if gate is None else gate_table(gate),
+        checks=None if gate is None else gate_table(gate, evaluation.data_sha256),
         reliability=[
             Picture(
                 model.report.name,
@@ -108,12 +109,12 @@ def _tiles(evaluation: Evaluation) -> list[Tile]:
     return tiles
 
 
-def _gate_tiles(gate: GateReport | None) -> list[Tile]:
+def _gate_tiles(gate: GateReport | None, data_sha256: str) -> list[Tile]:
     if gate is None:
         return []
     passed = sum(check.passed for check in gate.checks)
     figure, tone = ("passed", "good") if gate.passed else ("failed", "bad")
-    return [Tile("Gate", figure, f"{passed} of {len(gate.checks)} checks", tone)]
+    return [Tile("Gate", figure, f"{passed} of {len(gate.checks)} checks, {judged_on(gate, data_sha256)}", tone)]
 
 
 def _micro_note(micro: Scores) -> str:

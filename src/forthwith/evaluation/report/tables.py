@@ -16,6 +16,7 @@ __all__ = [
     "comparison_table",
     "family_tables",
     "gate_table",
+    "judged_on",
     "models_table",
     "none_table",
     "safety_table",
@@ -218,7 +219,14 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     return Table(f"Paired differences of {comparisons[0].candidate}", heads, rows)
 
 
-def gate_table(gate: GateReport) -> Table:
+def judged_on(gate: GateReport, data_sha256: str) -> str:
+    """Whether the gate judged the data of the report."""
+    if gate.data_sha256 is None:
+        return "on data that it does not name"
+    return "on these data" if gate.data_sha256 == data_sha256 else f"on other data ({gate.data_sha256[:12]})"
+
+
+def gate_table(gate: GateReport, data_sha256: str) -> Table:
     """One row a check: what was asked, what was found, passed or failed."""
     rows: list[Row] = []
     for check in gate.checks:
@@ -226,7 +234,8 @@ def gate_table(gate: GateReport) -> Table:
         found = "–" if check.found is None else f"{check.found:.4g}"
         rows.append(Row([Cell(check.name), Cell(check.asked, is_text=True), Cell(found, check.found), verdict]))
     heads = [Head("check"), Head("asked", text_column=True), Head("found"), Head("verdict")]
-    return Table(f"{gate.name}: {gate.n_scorable} questions, {gate.n_clusters} clusters", heads, rows)
+    title = f"{gate.name}: {gate.n_scorable} questions, {gate.n_clusters} clusters, {judged_on(gate, data_sha256)}"
+    return Table(title, heads, rows)
 
 
 def _in_any(column: _Column, report: EvaluationReport) -> bool:
