@@ -43,6 +43,21 @@ def test_the_answer_is_what_the_model_says_offline(client: TestClient, model: Mo
     assert response.json() == render_response(model.decide(request), request)
 
 
+def test_a_family_named_in_the_body_brings_its_own_threshold(model: Model) -> None:
+    calibration = model.calibration
+    assert calibration is not None
+    thresholds = calibration.thresholds.model_copy(update={"by_family": {"never": None, "always": 0.0}})
+    parts = (model.engine, model.encoder, model.readout, calibration.model_copy(update={"thresholds": thresholds}))
+    with app_client(Model(*parts, name="tiny")) as session:
+        for path in ("/v1/systemone", "/api/alpha/decisions"):
+            for family, verdict in (("never", "ask"), ("always", "automate")):
+                body = json.loads(json.dumps(body_of("A parcel.")))
+                for question in body["questions"].values():
+                    question["x_family"] = family
+                answers = session.post(path, json=body).json()["answers"]
+                assert {answer["x_verdict"] for answer in answers.values()} == {verdict}, path
+
+
 def test_every_response_has_an_id_and_is_json(client: TestClient) -> None:
     responses = [
         client.post("/v1/systemone", json=body_of("x")),

@@ -111,6 +111,14 @@ def test_examples_load_and_are_answered(page: webdriver.Chrome, title: str) -> N
     assert css(page, "#state-kind").text == "JSON"
 
 
+def test_an_example_names_families_until_its_question_is_changed(page: webdriver.Chrome) -> None:
+    page.find_element(By.XPATH, "//button[text()='Personal agent']").click()
+    wait(page, lambda p: '"x_family": "needs_approval"' in css(p, "#snippet").text)
+    css(page, ".question:nth-child(1) .instructions").send_keys("?")
+    wait(page, lambda p: '"x_family": "needs_approval"' not in css(p, "#snippet").text)
+    assert '"x_family": "apply_memory"' in css(page, "#snippet").text
+
+
 def test_questions_and_options_can_be_removed(page: webdriver.Chrome) -> None:
     css(page, ".question:nth-child(1) .option:nth-child(2) .remove-option").click()
     wait(page, lambda p: len(shares(p, 1)) == 3 and all(shares(p, 1)))

@@ -66,6 +66,7 @@ def test_sigterm_under_load_answers_everything_that_was_taken(start_server: Call
     server = start_server(delay_s=0.05, batch={"requests": 4}, plan={"drain_s": 0.3})
     outcomes: list[str] = []
     enough = threading.Event()
+    expected("")  # imports what it needs, which twelve threads must not do at once
 
     def ask(number: int) -> None:
         with httpx.Client(base_url=server.url, timeout=30) as client:

@@ -10,7 +10,14 @@ import pytest
 from forthwith.decision import Answer, Decision, Usage
 from forthwith.errors import ContextTooLongError, FieldProblem, OverloadedError, RequestError, UnknownModelError
 from forthwith.serving.failures import Failure, failure_of
-from forthwith.serving.systemone import read_request, render_failure, render_models, render_response
+from forthwith.serving.systemone import (
+    SYSTEM_ONE,
+    read_families,
+    read_request,
+    render_failure,
+    render_models,
+    render_response,
+)
 
 LEVELS = ["calm", {"label": "furious", "signs": ["threats"]}, "gone"]
 BODY = {
@@ -73,6 +80,15 @@ def test_unknown_members_are_ignored_where_the_contract_says_so() -> None:
     assert read_request(body) == read_request(BODY)
 
 
+def test_a_question_may_name_its_family() -> None:
+    body = json.loads(json.dumps(BODY))
+    body["questions"]["queue"]["x_family"] = "route"
+    body["questions"]["heat"]["x_family"] = None
+    assert read_families(body) == {"queue": "route"}
+    assert SYSTEM_ONE.read(body).families == {"queue": "route"}
+    assert read_request(body) == read_request(BODY), "the family is not the model's business"
+
+
 @pytest.mark.parametrize(
     ("change", "loc"),
     [
@@ -87,13 +103,21 @@ def test_unknown_members_are_ignored_where_the_contract_says_so() -> None:
         ({"questions": {"a": {"type": "choice", "criteria": {}}}}, ["body", "questions", "a", "criteria"]),
         ({"questions": {"a": {"type": "score", "criteria": {"0": "x"}}}}, ["body", "questions", "a", "criteria"]),
         ({"questions": {"a": {"type": "score", "criteria": ["x", None]}}}, ["body", "questions", "a", "criteria", 1]),
+        (
+            {"questions": {"a": {"type": "noul", "instructions": "x", "x_family": 3}}},
+            ["body", "questions", "a", "x_family"],
+        ),
+        (
+            {"questions": {"a": {"type": "noul", "instructions": "x", "x_family": ""}}},
+            ["body", "questions", "a", "x_family"],
+        ),
         ({"model": 3}, ["body", "model"]),
         ({"assets": {"<image:1>": {}}}, ["body", "assets"]),
     ],
 )
 def test_wrong_fields_are_named(change: dict[str, object], loc: list[object]) -> None:
     with pytest.raises(RequestError) as caught:
-        read_request(BODY | change)
+        SYSTEM_ONE.read(BODY | change)
     failure = failure_of(caught.value)
     assert failure.status == 422
     assert render_failure(failure)["detail"][0]["loc"] == loc

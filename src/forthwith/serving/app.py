@@ -134,7 +134,7 @@ class DecisionService:
         asked = dialect.read(parse_json(body))
         if asked.request.model is not None and asked.request.model not in self.names:
             raise UnknownModelError(asked.request.model[:100], self.names)
-        prepared = self.model.prepare(asked.request)
+        prepared = self.model.prepare(asked.request, asked.families)
         if prepared.tokens > self.settings.limits.tokens:
             raise ContextTooLongError(prepared.tokens, self.settings.limits.tokens)
         return asked, prepared

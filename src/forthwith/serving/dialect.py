@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from forthwith.decision import Decision
@@ -15,10 +15,17 @@ __all__ = ["Asked", "Dialect"]
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as a dialect read it, and how that dialect shows the decision."""
+    """A request as a dialect read it, and how that dialect shows the decision.
+
+    Attributes:
+        request: what was asked.
+        render: the body of the answer.
+        families: question id to the family whose calibration and threshold apply, where the body names one.
+    """
 
     request: Request
     render: Callable[[Decision], dict[str, Any]]
+    families: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ def _system_one(names: Sequence[str]) -> _Schema:
     described = _one_of(with_yes, with_no)
     options = {"type": "object", "additionalProperties": nullable, "minProperties": 2, "maxProperties": MAX_OPTIONS}
     questions = _one_of(_ref("Noul"), _ref("Choice"), _ref("Score"))
+    family = _one_of(_TEXT | {"minLength": 1}, _NULL)
     request = _object(
         ("state", "questions"),
         model=_one_of({"type": "string", "enum": list(names)}, _NULL),
@@ -148,15 +149,24 @@ def _system_one(names: Sequence[str]) -> _Schema:
     return {
         "Content": _one_of(_TEXT, {"type": "object"}, {"type": "array", "items": {}}),
         "Noul": _one_of(
-            _object(("type", "instructions"), type=noul_type, instructions=content, criteria=_one_of(sides, _NULL)),
-            _object(("type", "criteria"), type=noul_type, instructions=nullable, criteria=described),
+            _object(
+                ("type", "instructions"),
+                type=noul_type,
+                instructions=content,
+                criteria=_one_of(sides, _NULL),
+                x_family=family,
+            ),
+            _object(("type", "criteria"), type=noul_type, instructions=nullable, criteria=described, x_family=family),
         ),
-        "Choice": _object(("type", "criteria"), type=_constant("choice"), instructions=nullable, criteria=options),
+        "Choice": _object(
+            ("type", "criteria"), type=_constant("choice"), instructions=nullable, criteria=options, x_family=family
+        ),
         "Score": _object(
             ("type", "criteria"),
             type=_constant("score"),
             instructions=nullable,
             criteria=_array(content, 2, MAX_LEVELS),
+            x_family=family,
         ),
         "SystemOneRequest": request,
         "OpenRouterRequest": request,

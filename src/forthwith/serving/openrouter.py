@@ -8,7 +8,7 @@ from typing import Any, cast
 from forthwith.decision import Decision
 from forthwith.serving.dialect import Asked, Dialect
 from forthwith.serving.failures import Failure
-from forthwith.serving.systemone import read_request, render_response
+from forthwith.serving.systemone import read_families, read_request, render_response
 
 __all__ = ["OPEN_ROUTER", "render_failure"]
 
@@ -35,7 +35,7 @@ def _read(payload: object) -> Asked:
     def render(decision: Decision) -> dict[str, Any]:
         return render_response(decision, request) | {"provider": "forthwith"}
 
-    return Asked(request, render)
+    return Asked(request, render, read_families(body))
 
 
 OPEN_ROUTER = Dialect("openrouter", _read, render_failure)

@@ -15,7 +15,7 @@ from forthwith.schema import Request, Score, parse_request
 from forthwith.serving.dialect import Asked, Dialect
 from forthwith.serving.failures import Failure
 
-__all__ = ["SYSTEM_ONE", "read_request", "render_failure", "render_models", "render_response"]
+__all__ = ["SYSTEM_ONE", "read_families", "read_request", "render_failure", "render_models", "render_response"]
 
 _QUESTION_FIELDS = ("type", "instructions", "criteria")
 _MOST_NAME_BYTES = 4096
@@ -36,6 +36,26 @@ def read_request(payload: object) -> Request:
     if "questions" in body:
         known["questions"] = _questions(body["questions"])
     return parse_request(known)
+
+
+def read_families(payload: object) -> dict[str, str]:
+    """Families by question id, of those questions of a readable body that name one in `x_family`, which is ours.
+
+    Raises:
+        RequestError: a family that is no text, or an empty one.
+    """
+    families: dict[str, str] = {}
+    for qid, question in cast(
+        "Mapping[str, Mapping[str, Any]]", cast("Mapping[str, Any]", payload)["questions"]
+    ).items():
+        family = question.get("x_family")
+        if family is None:
+            continue
+        if not isinstance(family, str) or not family:
+            message = f"must be the name of a family of questions, not {family!r:.40}; or leave it out"
+            raise _refusal(("questions", qid, "x_family"), message, "value_error")
+        families[qid] = family
+    return families
 
 
 def render_response(decision: Decision, request: Request) -> dict[str, Any]:
@@ -127,7 +147,7 @@ def _refusal(field: tuple[str | int, ...], message: str, kind: str) -> RequestEr
 
 def _read(payload: object) -> Asked:
     request = read_request(payload)
-    return Asked(request, lambda decision: render_response(decision, request))
+    return Asked(request, lambda decision: render_response(decision, request), read_families(payload))
 
 
 SYSTEM_ONE = Dialect("systemone", _read, render_failure)

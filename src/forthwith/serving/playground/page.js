@@ -22,12 +22,14 @@ let language = "curl";
 function addQuestion(question, { focus = false } = {}) {
   const card = element("question-template").content.firstElementChild.cloneNode(true);
   card.dataset.type = question.type;
+  if (question.family) card.dataset.family = question.family;
   card.classList.add(question.type);
   card.querySelector(".kind").textContent = KINDS[question.type];
   const name = card.querySelector(".name");
   name.value = question.name;
   const instructions = card.querySelector(".instructions");
   instructions.value = question.instructions;
+  instructions.addEventListener("input", () => delete card.dataset.family); // another question, of no known family
   for (const option of question.options) addOption(card, option);
   const add = card.querySelector(".add-option");
   add.textContent = ADD_OPTION[question.type];
@@ -91,6 +93,7 @@ function readCard(card) {
   return {
     name: card.querySelector(".name").value,
     type: card.dataset.type,
+    family: card.dataset.family,
     instructions: card.querySelector(".instructions").value,
     options: [...card.querySelectorAll(".option")].map((row) => [
       row.querySelector(".option-name").value,

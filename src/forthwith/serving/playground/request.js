@@ -15,6 +15,7 @@ export function stateOf(text) {
 export function wireQuestion(question) {
   const wire = { type: question.type };
   if (question.instructions.trim()) wire.instructions = question.instructions;
+  if (question.family) wire.x_family = question.family;
   if (question.type === "choice") {
     const named = question.options.filter(([name]) => name.trim());
     wire.criteria = Object.fromEntries(named.map(([name, text]) => [name, text.trim() ? text : null]));
