@@ -186,7 +186,7 @@ def publish(kb: Path, out: Path, clock: Clock) -> dict[str, Any]:
         )
         (out / "COMMITMENT.json").unlink(missing_ok=True)
         write_commitment(commitment, out / "COMMITMENT.json")
-        verify_commitment(commitment, folder)
+        verify_commitment(commitment, [folder / file.name for file in commitment.files])
         seal_file(folder / "hidden.jsonl", out / "hidden.sealed", key)
         return {
             "scan_hits": scans,

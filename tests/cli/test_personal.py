@@ -76,7 +76,7 @@ def test_scan_release_commit_and_export_in_a_row(records: Path, tmp_path: Path):
     commitment = tmp_path / "COMMITMENT.json"
     committed = call("commit", out, "--out", commitment, "--attach", tmp_path / "out" / "dev.jsonl.receipt.json")
     assert committed["files"][0]["scorable"] == 3
-    assert call("commit", out, "--out", commitment, "--check") == {"verified": ["dev.jsonl"]}
+    assert call("commit", out, "--out", commitment, "--check") == {"verified": ["dev.jsonl"], "not_given": []}
     exported = call("export", out, "--out", tmp_path / "kev.parquet", "--layout", "kev")
     assert (exported["records"], exported["layout"]) == (3, "kev")
 

@@ -56,13 +56,22 @@ def test_it_is_written_once_read_back_and_verified(tmp_path: Path):
     path = write_commitment(commitment, tmp_path / "COMMITMENT.json")
     with pytest.raises(ArtifactError, match="made once"):
         write_commitment(commitment, path)
-    verify_commitment(read_commitment(path), tmp_path)
+    assert verify_commitment(read_commitment(path), [file]) == ()
     _write(file, [_record(0, label=False)])
     with pytest.raises(ArtifactError, match="sha256 differs"):
-        verify_commitment(commitment, tmp_path)
+        verify_commitment(commitment, [file])
     file.unlink()
     with pytest.raises(DataError, match="is missing"):
-        verify_commitment(commitment, tmp_path)
+        verify_commitment(commitment, [file])
+
+
+def test_exactly_the_files_that_are_named_are_checked(tmp_path: Path):
+    one, two = _write(tmp_path / "a.jsonl", [_record(0)]), _write(tmp_path / "b.jsonl", [_record(1)])
+    other = _write(tmp_path / "other.jsonl", [_record(0)])
+    commitment = _commit([one, two])
+    assert verify_commitment(commitment, [one]) == ("b.jsonl",)
+    with pytest.raises(ArtifactError, match=r"other\.jsonl is not in the commitment, which names a\.jsonl, b\.jsonl"):
+        verify_commitment(commitment, [one, other])
 
 
 def test_attachments_and_the_preregistration_are_known_by_hash(tmp_path: Path):

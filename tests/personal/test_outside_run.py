@@ -128,7 +128,17 @@ def test_a_mutated_file_is_noticed(plan: Plan, kb: KnowledgeBase, tmp_path: Path
         lines.append(json.dumps(benchmark_record(made, rendered)))
     path = tmp_path / "dev.jsonl"
     path.write_text("\n".join(lines) + "\n")
-    assert verify_against_plan(path, plan, kb).ok
+    whole = verify_against_plan(path, plan, kb)
+    assert whole.ok
+    assert whole.missing == [record.record_id for record in plan.records[4:]]
+    assert whole.without_anchors == 0
+    path.write_text("\n".join([*lines, lines[0]]) + "\n")
+    twice = verify_against_plan(path, plan, kb)
+    assert (twice.good, dict(twice.problems)) == (4, {"repeated_record": 1})
+    bare = json.loads(lines[0])
+    del bare["meta"]["anchors"]
+    path.write_text(json.dumps(bare) + "\n")
+    assert verify_file(path).without_anchors == 1
     first = json.loads(lines[0])
     label = next(iter(first["questions"].values()))
     label["label"] = not label["label"] if isinstance(label["label"], bool) else label["label"]

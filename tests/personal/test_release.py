@@ -121,6 +121,14 @@ def test_removals_by_record_user_and_released_id(tmp_path: Path):
     assert [record.id for record in read_records(tmp_path / "a.jsonl")] == ["pd/dev/1/3", "pd/dev/1/4"]
 
 
+def test_an_id_to_be_removed_that_is_nowhere_is_an_error(tmp_path: Path):
+    source = _write(tmp_path / "dev.jsonl", [_record(number) for number in range(2)])
+    options = ReleaseOptions(removals=frozenset({"pd/dev/1/0", "nosuchid"}))
+    with pytest.raises(DataError, match="nothing of 1 ids that are to be removed: nosuchid; correct them"):
+        release_file(source, tmp_path / "a.jsonl", KEY, options)
+    assert [path.name for path in tmp_path.iterdir()] == ["dev.jsonl"]
+
+
 def test_foreign_records_are_dropped_unless_kept(tmp_path: Path):
     foreign = {"id": "x", "state": "Kevin Marsh", "questions": {}}
     source = _write(tmp_path / "dev.jsonl", [_record(), foreign])

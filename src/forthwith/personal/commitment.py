@@ -122,21 +122,29 @@ def read_commitment(path: str | Path) -> Commitment:
         raise DataError(f"is not a commitment: {error}", path) from error
 
 
-def verify_commitment(commitment: Commitment, folder: str | Path) -> None:
-    """Check the committed files in a folder.
+def verify_commitment(commitment: Commitment, files: Iterable[str | Path]) -> tuple[str, ...]:
+    """Check files against the commitment, each by its name.
+
+    Returns:
+        Names of committed files that were not given.
 
     Raises:
-        ArtifactError: a file differs in bytes, prompts, labels or counts; names the first difference.
+        ArtifactError: a file is not in the commitment, or differs in bytes, prompts, labels or counts; names the first difference.
         DataError: a file is missing.
     """
-    for expected in commitment.files:
-        path = Path(folder) / expected.name
+    committed = {expected.name: expected for expected in commitment.files}
+    paths = [Path(file) for file in files]
+    for path in paths:
+        expected = committed.get(path.name)
+        if expected is None:
+            raise ArtifactError(f"{path} is not in the commitment, which names {', '.join(committed)}")
         if not path.is_file():
             raise DataError("is missing; it was committed to", path)
         found = _committed(path)
         for name, value in expected.model_dump().items():
             if getattr(found, name) != value:
                 raise ArtifactError(f"{path} is not the committed file: {name} differs", value, getattr(found, name))
+    return tuple(name for name in committed if name not in {path.name for path in paths})
 
 
 def _committed(path: Path) -> CommittedFile:

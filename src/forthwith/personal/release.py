@@ -33,7 +33,7 @@ class ReleaseOptions:
 
     Attributes:
         protected: names that are no private data (catalogue names, fictional contacts).
-        removals: record ids, user ids or released user ids that must not be in the release.
+        removals: record ids, user ids or released user ids that must not be in the release; each must be in the source.
         keep_foreign: keep records without `meta`, untouched, instead of dropping them.
         publish_key: write the key into the receipt; the pseudonyms are then reversible by anyone.
     """
@@ -75,7 +75,8 @@ def release_file(
     """Write the released records to `out`, with `<out>.receipt.json` beside it.
 
     Raises:
-        DataError: a line is not a record (path and line), or `out` cannot be written.
+        DataError: a line is not a record (path and line), an id to be removed is not there, or `out` cannot be written; nothing
+            is written then.
         ArtifactError: a required anchor would be lost or a forbidden one appear; nothing is written then.
         ConfigError: `out` is the source file.
     """
@@ -86,22 +87,25 @@ def release_file(
     replaced: Counter[str] = Counter()
     residual: Counter[str] = Counter()
     users: set[str] = set()
+    unmatched = set(options.removals)
     temporary = out.with_name(out.name + ".partial")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("w", encoding="utf-8") as sink:
             for line, record in iter_json_objects(records):
                 counts["in"] += 1
+                unmatched -= _ids_of(record, key)
                 released = _admitted(record, key, options, counts, replaced, residual, f"{records}:{line}")
                 if released is not None:
                     users.add(str(dict(released.get("meta") or {}).get("user_id")))
                     counts["questions"] += len(released["questions"])
                     sink.write(json.dumps(released, ensure_ascii=False) + "\n")
+        _check_all_found(unmatched, records)
         temporary.replace(out)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise DataError(f"cannot be written: {error}", out) from error
-    except ArtifactError:
+    except (ArtifactError, DataError):
         temporary.unlink(missing_ok=True)
         raise
     receipt = ReleaseReceipt(
@@ -192,8 +196,7 @@ def _admitted(
     if not isinstance(meta, dict):
         counts["out" if options.keep_foreign else "foreign"] += 1
         return record if options.keep_foreign else None
-    user = str(cast("dict[str, Any]", meta).get("user_id"))
-    if {str(record.get("id")), user, key.user_id(user)} & options.removals:
+    if _ids_of(record, key) & options.removals:
         counts["removed"] += 1
         return None
     try:
@@ -205,6 +208,22 @@ def _admitted(
     replaced.update(now_replaced)
     residual.update(now_residual)
     return released
+
+
+def _check_all_found(unmatched: set[str], records: Path) -> None:
+    if unmatched:
+        raise DataError(
+            f"holds nothing of {len(unmatched)} ids that are to be removed: {', '.join(sorted(unmatched)[:5])}; correct them, so"
+            " that nobody who asked to be left out stays in",
+            records,
+        )
+
+
+def _ids_of(record: Mapping[str, Any], key: ReleaseKey) -> set[str]:
+    """What a removal may call a record by: its id, its user's and that user's released id."""
+    meta = record.get("meta")
+    user = str(cast("dict[str, Any]", meta).get("user_id")) if isinstance(meta, dict) else None
+    return {str(record.get("id"))} | (set() if user is None else {user, key.user_id(user)})
 
 
 def _replacements(record: Mapping[str, Any], names: list[str], key: ReleaseKey, protected: Protected) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,10 +34,21 @@ _PROBE = "¶"
 
 @dataclass
 class VerifyReport:
-    """What was found in a file; `examples` holds (line, record id, problem) of the first problems."""
+    """What was found in a file.
+
+    Attributes:
+        records: how many there are.
+        good: those without a problem.
+        without_anchors: those that name nothing their text must or must not hold, so that nothing of the kind could be checked.
+        missing: ids that the plan has and the file has not; a generator may have dropped them.
+        problems: records by kind of problem.
+        examples: (line, record id, problem) of the first problems.
+    """
 
     records: int = 0
     good: int = 0
+    without_anchors: int = 0
+    missing: list[str] = field(default_factory=list[str])
     problems: Counter[str] = field(default_factory=Counter[str])
     examples: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
 
@@ -62,8 +74,11 @@ def verify_file(records: str | Path) -> VerifyReport:
         DataError: a line is not a JSON object (path and line).
     """
     report = VerifyReport()
+    seen: set[str] = set()
     for line, record in iter_json_objects(records):
-        report.add(line, str(record.get("id")), record_problems(record))
+        record_id = str(record.get("id"))
+        report.without_anchors += not _has_anchors(record)
+        report.add(line, record_id, record_problems(record) + _repeated(record_id, seen))
     return report
 
 
@@ -76,15 +91,30 @@ def verify_against_plan(records: str | Path, plan: Plan, kb: KnowledgeBase) -> V
     """
     planned = {record.record_id: record for record in plan.records}
     report = VerifyReport()
+    seen: set[str] = set()
     for line, record in iter_json_objects(records):
         record_id = str(record.get("id"))
-        found = record_problems(record)
+        report.without_anchors += not _has_anchors(record)
+        found = record_problems(record) + _repeated(record_id, seen)
         if record_id not in planned:
             found.append(("unknown_record", "the plan has no such record"))
         elif not found:
             found = list(_against_draft(record, planned[record_id], kb))
         report.add(line, record_id, found)
+    report.missing = [record_id for record_id in planned if record_id not in seen]
     return report
+
+
+def _repeated(record_id: str, seen: set[str]) -> list[tuple[str, str]]:
+    """The problem of an id that stands in the file already; notes the id."""
+    found = [("repeated_record", "the file has this id already")] if record_id in seen else []
+    seen.add(record_id)
+    return found
+
+
+def _has_anchors(record: dict[str, Any]) -> bool:
+    meta = cast("dict[str, Any]", record.get("meta") or {})
+    return next(chain(required_anchors(meta), forbidden_anchors(meta)), None) is not None
 
 
 def record_problems(record: dict[str, Any]) -> list[tuple[str, str]]:

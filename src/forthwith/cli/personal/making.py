@@ -113,6 +113,9 @@ def verify(
         report = verify_file(records)
     for line, record_id, problem in report.examples:
         typer.echo(f"{records}:{line}: {record_id}: {problem}", err=True)
-    print_receipt({"records": report.records, "good": report.good, "problems": dict(report.problems)})
+    found = {"records": report.records, "good": report.good, "without_anchors": report.without_anchors}
+    if plan is not None:
+        found |= {"missing": len(report.missing), "first_missing": report.missing[:5]}
+    print_receipt(found | {"problems": dict(report.problems)})
     if not report.ok:
         raise typer.Exit(1)

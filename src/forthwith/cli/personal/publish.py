@@ -91,8 +91,8 @@ def commit(
 
     if check:
         commitment = read_commitment(out)
-        verify_commitment(commitment, files[0].parent)
-        print_receipt({"verified": [file.name for file in commitment.files]})
+        not_given = verify_commitment(commitment, files)
+        print_receipt({"verified": [file.name for file in files], "not_given": list(not_given)})
         return
     commitment = commit_files(
         files,
