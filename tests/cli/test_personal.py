@@ -113,8 +113,11 @@ def test_from_plan_to_verified_records_and_their_requests(kb: Path, tmp_path: Pa
     made = call("generate", "--kb", kb, "--plan", plan, "--out", out)
     assert made["planned"] == 12
     assert made["kept"] >= 11
-    assert call("verify", out) == {"records": made["kept"], "good": made["kept"], "problems": {}}
-    assert call("verify", out, "--kb", kb, "--plan", plan)["good"] == made["kept"]
+    good = {"records": made["kept"], "good": made["kept"], "without_anchors": 0, "problems": {}}
+    assert call("verify", out) == good
+    against = call("verify", out, "--kb", kb, "--plan", plan)
+    assert against["good"] == made["kept"]
+    assert against["missing"] == 12 - made["kept"] == len(against["first_missing"])
     exported = call("render", "export", "--kb", kb, "--plan", plan, "--out", tmp_path / "requests", "--batches", "2")
     assert (exported["requests"], exported["batches"]) == (12, 2)
     (tmp_path / "texts.jsonl").write_text('{"id": "pd/dev/5/0", "text": "Nothing."}\nrubbish\n')
