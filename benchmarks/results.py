@@ -8,7 +8,8 @@
     python benchmarks/results.py check      # exit 1 where a document differs from the stored results
 
 `public` reads the answers that `benchmarks/h200_train.py` keeps; `personal` what `forthwith evaluate` wrote for TEST with the untrained
-base beside it. Both write one JSON file under docs/results; `forthwith gate` writes hidden-gate.json there. A document's tables stand
+base beside it. Both write one JSON file under docs/results; `forthwith gate` writes hidden-gate.json there, `forthwith personal audit`
+audit-test.json. A document's tables stand
 between `<!-- results:NAME -->` and `<!-- /results -->`.
 """
 
@@ -352,6 +353,24 @@ def seed_table(results: Json) -> str:
     return table(("run", "macro", "without pick_option", *families), rows)
 
 
+def guess_table(audit: Json) -> str:
+    """What can be had without reading the state: majority, the best single feature, a bag of words of the question; of hard labels."""
+    rows: list[list[object]] = []
+    for blind in audit["blind"]:
+        mine = [one for one in audit["shortcuts"] if one["family"] == blind["family"]]
+        best = max(mine, key=lambda one: one["accuracy"] - one["chance"])
+        majority = (
+            next(one["accuracy"] for one in mine if one["name"] == "majority label")
+            if best["family"] != "pick_option"
+            else None
+        )
+        rows.append([
+            blind["family"], f"{blind['chance']:.3f}", "–" if majority is None else f"{majority:.3f}",
+            f"{best['accuracy']:.3f} ({best['name']})", f"{blind['accuracy']:.3f}",
+        ])  # fmt: skip
+    return table(("family", "chance", "majority label", "best shortcut", "bag of words, state unseen"), rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
     "public": ("public", public_table),
     "families": ("personal", family_table),
@@ -359,6 +378,7 @@ TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
     "scenarios": ("personal", scenario_table),
     "gate": ("hidden-gate", gate_table),
     "seeds": ("seeds", seed_table),
+    "guesses": ("audit-test", guess_table),
 }
 
 
