@@ -160,3 +160,11 @@ def test_impossible_server_settings_are_refused_at_the_start(option: str, value:
     code, _, errors = forthwith("serve", option, value)
     assert code == 2
     assert option in errors
+
+
+def test_a_warning_is_one_line_without_source_code():
+    code = (
+        "import warnings; from forthwith.cli import main; main.app = lambda: warnings.warn('only 3 users'); main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "warning: only 3 users\n"

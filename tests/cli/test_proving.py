@@ -26,7 +26,7 @@ from forthwith.cli import (
     stability,
     validity,
 )
-from forthwith.errors import ArtifactError, DataError
+from forthwith.errors import ArtifactError, ConfigError, DataError
 
 RUNNER = CliRunner()
 COMMANDS = typer.Typer(pretty_exceptions_enable=False)
@@ -192,6 +192,18 @@ def test_evaluate_writes_numbers_and_a_report_and_report_writes_it_again(
     assert (out / "report.html").read_bytes() == page
     call("report", out, "--out", tmp_path / "board.html")
     assert "first" in (tmp_path / "board.html").read_text()
+
+
+def test_evaluate_refuses_a_margin_that_cannot_be_meant(
+    data: Path, predictions: dict[str, Path], tmp_path: Path
+) -> None:
+    asked = ("evaluate", "--data", data, "--preds", predictions["one"], "--out", tmp_path / "run")
+    with pytest.raises(ConfigError, match="give --baseline"):
+        call(*asked, "--margin", "0.01")
+    with pytest.raises(ConfigError, match="margin is 5"):
+        call(*asked, "--margin", "5", "--baseline", predictions["two"])
+    with pytest.raises(ConfigError, match="is a file; name a folder"):
+        call(*asked[:-1], data)
 
 
 def test_evaluate_says_which_calibration_it_could_have_applied(

@@ -109,7 +109,19 @@ def test_predictors_of_different_questions_are_refused() -> None:
         ('format = "forthwith-gate/1"\nname = "x"\n[[checks]]\nname = "a"\nkind = "vibes"', "kind"),
         (
             'format = "forthwith-gate/1"\nname = "x"\ncolour = 1\n[[checks]]\nname = "a"\nkind = "p_value"\nbelow = 0.1',
-            "colour",
+            "colour: unknown key; take it out",
+        ),
+        (
+            'format = "forthwith-gate/1"\nname = "x"\n[[checks]]\nname = "a"\nkind = "difference"\nat_leest = 0.1',
+            r"checks\.0\.at_leest: unknown key; did you mean 'at_least'",
+        ),
+        (
+            'name = "x"\n[[checks]]\nname = "a"\nkind = "p_value"\nbelow = 0.1',
+            'format: is missing; write format = "forthwith-gate/1"',
+        ),
+        (
+            'format = "forthwith-gate/1"\nname = "x"\n[[checks]]\nname = "a"\nkind = "p_value"',
+            r"checks\.0\.below: is missing",
         ),
     ],
 )

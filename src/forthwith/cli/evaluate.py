@@ -38,6 +38,7 @@ def evaluate(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
 ) -> None:
     """Accuracy, proper scores, calibration, automation and safety by family and slice; paired differences; a report."""
+    from forthwith.errors import ConfigError
     from forthwith.evaluation.align import AlignConfig
     from forthwith.evaluation.calibrate import packaged_calibration
     from forthwith.evaluation.compare import CompareOptions
@@ -45,6 +46,10 @@ def evaluate(
     from forthwith.evaluation.measure import MeasureConfig
     from forthwith.evaluation.report import write_report
 
+    if margin is not None and not baseline:
+        raise ConfigError("--margin is for the difference from a baseline; give --baseline, or leave it out", "margin")
+    if out.is_file():
+        raise ConfigError(f"--out: {out} is a file; name a folder for numbers and report", "out")
     options = EvaluationOptions(
         align=AlignConfig(
             cluster_by="state" if by_state else "user",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -83,8 +84,13 @@ for panel, commands in PANELS.items():
 app.add_typer(personal, name="personal", rich_help_panel="Benchmark of a personal agent")
 
 
+def _show_warning(message: Warning | str, *_place: object, **_more: object) -> None:
+    typer.echo(f"warning: {message}", err=True)
+
+
 def run() -> None:
     """Entry point of the `forthwith` command."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except ForthwithError as error:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from forthwith.calibration import Calibration
-from forthwith.errors import DataError
+from forthwith.errors import ConfigError, DataError
 from forthwith.evaluation.align import AlignedQuestions
 from forthwith.evaluation.columns import question_columns
 from forthwith.evaluation.resampling import Interval, PairedValues, paired_bootstrap, sign_flip
@@ -48,6 +48,12 @@ class CompareOptions:
     n_resamples: int = 10_000
     seed: int = 20260930
     margin: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.margin is not None and not 0 < self.margin < 1:
+            raise ConfigError(
+                f"margin is {self.margin}; it is a share, as 0.01 for one point, between 0 and 1", "margin"
+            )
 
 
 class _Frozen(BaseModel):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from forthwith.errors import ConfigError
 
@@ -88,6 +91,8 @@ class CoverageCheck(_Frozen):
     above_baseline_by: float
 
 
+_KINDS = ("difference", "interval", "families", "safety", "guard", "p_value", "coverage")
+
 Check = Annotated[
     DifferenceCheck | IntervalCheck | FamiliesCheck | SafetyCheck | GuardCheck | PValueCheck | CoverageCheck,
     Field(discriminator="kind"),
@@ -140,6 +145,21 @@ def _parse(text: str, where: str) -> GateSpec:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"gate {where} is not TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"gate {where}: {field}: {first['msg']}, found {first['input']!r:.60}", field) from error
+        faults = error.errors(include_url=False)
+        strange = [
+            fault for fault in faults if fault["type"] == "extra_forbidden"
+        ]  # a misspelt key also leaves one missing
+        first = (strange or faults)[0]
+        place = [str(part) for part in first["loc"] if part not in _KINDS]
+        raise ConfigError(f"gate {where}: {'.'.join(place)}: {_said(first, faults)}", ".".join(place)) from error
+
+
+def _said(fault: ErrorDetails, faults: Sequence[ErrorDetails]) -> str:
+    """What is wrong and what to do, in words."""
+    if fault["type"] == "missing":
+        return "is missing; " + ('write format = "forthwith-gate/1"' if fault["loc"] == ("format",) else "add it")
+    if fault["type"] != "extra_forbidden":
+        return f"{fault['msg']}, found {fault['input']!r:.60}"
+    absent = [str(other["loc"][-1]) for other in faults if other["type"] == "missing"]
+    near = difflib.get_close_matches(str(fault["loc"][-1]), [*absent, *GateSpec.model_fields], n=1, cutoff=0.5)
+    return "unknown key; " + (f"did you mean {near[0]!r}?" if near else "take it out")
