@@ -155,3 +155,13 @@ def test_the_demo_makes_verified_records_and_shows_one_of_each_kind(tmp_path: Pa
         assert f"{family} · " in result.stdout
     assert "because: " in result.stdout
     assert page.read_text().count("← **right**") >= 1
+
+
+def test_an_audit_says_when_it_could_not_find_the_ceiling(kb: Path, tmp_path: Path):
+    plan, out = tmp_path / "dev.plan", tmp_path / "dev.jsonl"
+    call("plan", "--kb", kb, "--split", "dev", "--states", "12", "--seed", "5", "--family", "pick_option",
+         "--questions-per-state", "1", "--out", plan)  # fmt: skip
+    call("generate", "--kb", kb, "--plan", plan, "--out", out)
+    for split, is_said in (("test", True), ("dev", False)):
+        told = CliRunner().invoke(app, ["audit", str(out), "--kb", str(kb), "--split", split]).stderr
+        assert ("no ceiling of pick_option: the test users" in told) == is_said

@@ -40,6 +40,11 @@ def audit(
     opened = None if kb is None else open_kb(kb, cast("Split", split))
     report = audit_file(records, train=train, kb=opened)
     _show(Console(highlight=False, width=None if Console().is_terminal else 110), report)
+    if opened is not None and report.ceiling is None and report.hard.get("pick_option"):
+        typer.echo(
+            f"warning: no ceiling of pick_option: the {split} users of {kb} asked none of these questions; --split names theirs",
+            err=True,
+        )
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(dataclasses.asdict(report), indent=2) + "\n", encoding="utf-8")
