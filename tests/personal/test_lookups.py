@@ -194,9 +194,9 @@ def test_who_may_be_told_what_follows_from_marking_and_clearance():
         "UTC",
         rules=(
             FactMarking("f0", "1", "Oolong", "public"),
-            FactMarking("f1", "1", "Oolong", "secret", since=dt.date(2024, 1, 1)),
+            FactMarking("f1", "1", "Oolong", "private", since=dt.date(2024, 1, 1)),
             FactMarking("f2", "2", "Assam", "public"),
-            Clearance("k0", "coworker", "internal"),
+            Clearance("k0", "coworker", "acquaintances"),
         ),
         contacts=(Contact("a", "Ada Bell", "coworker", "a@example.org"), Contact("b", "Cato Fenn", "family", "c@example.org")),
     )  # fmt: skip
