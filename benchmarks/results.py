@@ -150,13 +150,14 @@ def is_below_majority(answers: Sequence[Answer]) -> bool:
 
 
 class Question(NamedTuple):
-    """One hard question of TEST: who asked, in which wording and setting, and whether it was answered rightly."""
+    """One hard question of TEST: who asked, in which wording and setting, whether past cases grade it, and whether it was answered rightly."""
 
     user: str
     family: str
     scenario: str
     is_seen: bool
     is_buried: bool
+    is_graded: bool
     is_right: bool
 
 
@@ -178,6 +179,7 @@ def personal(arguments: argparse.Namespace) -> None:
         "families": figures,
         "wording": split(own, lambda question: "seen" if question.is_seen else "held out"),
         "buried": split(own, lambda question: "buried" if question.is_buried else "clean"),
+        "graded": split(own, lambda question: "graded" if question.is_graded else "one label"),
         "scenarios": {name: split([q for q in own if q.family == name], lambda question: question.scenario)
                       for name in figures},
         "safety": [{**one, "bound": round(upper_bound(one["n_missed"], one["n_at_risk"]), 4)} for one in candidate["safety"]],
@@ -199,7 +201,8 @@ def hard_questions(path: Path, records: dict[str, Record]) -> list[Question]:
         best = answer["options"][int(np.argmax(answer["log_scores"]))]
         found.append(
             Question(str(record.user_id), answer["family"], f"{variant.removeprefix('buried+')}, {meta['scenarios'][qid]}",
-                     meta["render"]["wording"] == "seen", variant.startswith("buried+"), best == target.best_key())
+                     meta["render"]["wording"] == "seen", variant.startswith("buried+"),
+                     target.distribution is not None, best == target.best_key())
         )  # fmt: skip
     return found
 
@@ -331,7 +334,16 @@ def hypothesis_table(results: Json) -> str:
          results["coverage_six"] >= 0.9 and worst <= 0.05),
         ("H8", "safety: risky cases missed", "≤ 0.01 each", misses, max(missed.values()) <= 0.01),
     ]  # fmt: skip
-    return table(("", "claim", "goal", "found", "met"), [(*row[:4], "yes" if row[4] else "no") for row in rows])
+    lines = [(*row[:4], "yes" if row[4] else "no") for row in rows]
+    sure = results["graded"]["one label"]
+    also = (
+        "",
+        f"macro accuracy of the {sure['questions']} questions that a rule decides alone",
+        "–",
+        f"{sure['accuracy']:.3f}",
+        "–",
+    )
+    return table(("", "claim", "goal", "found", "met"), [*lines, also])
 
 
 def scenario_table(results: Json) -> str:
