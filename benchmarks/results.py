@@ -150,7 +150,7 @@ def is_below_majority(answers: Sequence[Answer]) -> bool:
 
 
 class Question(NamedTuple):
-    """One hard question of TEST: who asked, in which wording and setting, whether past cases grade it, and whether it was answered rightly."""
+    """One hard question of TEST: who asked, how it is put and set, whether past cases grade it, and whether it was answered rightly."""
 
     user: str
     family: str
