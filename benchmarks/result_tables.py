@@ -110,6 +110,13 @@ def guess_table(audit: Json) -> str:
     return table(("family", "chance", "majority label", "best shortcut", "bag of words, state unseen"), rows)
 
 
+def readout_table(results: Json) -> str:
+    families = list(next(iter(results["rows"].values()))["families"])
+    rows = [[name, one["questions"], f"**{one['macro']:.3f}**", *(f"{one['families'][family]:.2f}" for family in families)]
+            for name, one in results["rows"].items()]  # fmt: skip
+    return table(("model and readout", "questions", "macro", *families), rows)
+
+
 TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
     "public": ("public", public_table),
     "families": ("personal", family_table),
@@ -117,6 +124,7 @@ TABLES: dict[str, tuple[str, Callable[[Json], str]]] = {
     "scenarios": ("personal", scenario_table),
     "gate": ("hidden-gate", gate_table),
     "seeds": ("seeds", seed_table),
+    "readouts": ("readouts", readout_table),
     "guesses": ("audit-test", guess_table),
 }
 

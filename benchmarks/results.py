@@ -4,6 +4,7 @@
     python benchmarks/results.py paired --first FILE… --second FILE… --left-out NAMES.txt   # prints: mean of runs against mean of runs
     python benchmarks/results.py personal --evaluation DIR --data FILE --preds FILE --baseline FILE --command TEXT
     python benchmarks/results.py seeds --answers NAME=FILE… --data FILE --command TEXT   # on a set that was measured as val
+    python benchmarks/results.py readouts --preds NAME=FILE… --data FILE --command TEXT   # on the questions that all of them answered
     python benchmarks/results.py write      # tables in the documents, pictures in docs/images
     python benchmarks/results.py check      # exit 1 where a document differs from the stored results
 
@@ -152,6 +153,7 @@ def is_below_majority(answers: Sequence[Answer]) -> bool:
 class Question(NamedTuple):
     """One hard question of TEST: who asked, how it is put and set, whether past cases grade it, and whether it was answered rightly."""
 
+    record: str
     user: str
     family: str
     scenario: str
@@ -200,7 +202,7 @@ def hard_questions(path: Path, records: dict[str, Record]) -> list[Question]:
         variant = str(meta["variants"][qid])
         best = answer["options"][int(np.argmax(answer["log_scores"]))]
         found.append(
-            Question(str(record.user_id), answer["family"], f"{variant.removeprefix('buried+')}, {meta['scenarios'][qid]}",
+            Question(record.id, str(record.user_id), answer["family"], f"{variant.removeprefix('buried+')}, {meta['scenarios'][qid]}",
                      meta["render"]["wording"] == "seen", variant.startswith("buried+"),
                      target.distribution is not None, best == target.best_key())
         )  # fmt: skip
@@ -266,6 +268,28 @@ def seeds(arguments: argparse.Namespace) -> None:
             "families": means,
         }  # fmt: skip
     store("seeds", arguments, {"data_sha256": sha256(arguments.data), "runs": runs})
+
+
+def readouts(arguments: argparse.Namespace) -> None:
+    """Macro accuracy of several prediction files of TEST on the questions that all of them answered."""
+    records = {item.id: item for item in iter_records(arguments.data) if isinstance(item, Record)}
+    found = {
+        name: hard_questions(Path(path), records) for name, _, path in (item.partition("=") for item in arguments.preds)
+    }
+    answered = set.intersection(*({(one.record, one.family) for one in questions} for questions in found.values()))
+    rows: Json = {}
+    for name, questions in found.items():
+        mine = [one for one in questions if (one.record, one.family) in answered]
+        means = {
+            family: float(np.mean([q.is_right for q in mine if q.family == family]))
+            for family in sorted({q.family for q in mine})
+        }
+        rows[name] = {
+            "macro": round(float(np.mean(list(means.values()))), 4),
+            "questions": len(mine),
+            "families": means,
+        }
+    store("readouts", arguments, {"records": len({record for record, _ in answered}), "rows": rows})
 
 
 # ---- storing and writing ------------------------------------------------------------------------------------------
@@ -341,6 +365,13 @@ def main() -> None:
     runs.add_argument("--data", type=Path, required=True, help="the records of VAL")
     runs.add_argument("--command", required=True, help="how the answers were made")
     runs.set_defaults(run=seeds)
+    told = commands.add_parser("readouts")
+    told.add_argument(
+        "--preds", nargs="+", required=True, metavar="NAME=FILE", help="prediction files of one set of records"
+    )
+    told.add_argument("--data", type=Path, required=True)
+    told.add_argument("--command", required=True, help="how the predictions were made")
+    told.set_defaults(run=readouts)
     commands.add_parser("write").set_defaults(run=write)
     commands.add_parser("check").set_defaults(run=check)
     arguments = parser.parse_args()
